@@ -228,6 +228,87 @@ func TestOracleSeparateCallersDynamic(t *testing.T) {
 	}
 }
 
+// A lineJump is a source line of a function, and another to which it jumps.
+type lineJump struct {
+	function    string
+	line        int
+	targetFile  string
+	target      int
+	conditional bool
+}
+
+// jumpsOf are a graph's jumps by line: how many there were, and how often conditional ones were executed.
+func jumpsOf(p *cgout.Profile) map[lineJump][2]uint64 {
+	jumps := map[lineJump][2]uint64{}
+	for j := range p.Graph.Jumps {
+		fn := normalName(j.Func.Name)
+		if fn == cgout.Unknown || fn == "joined" || isPart(j.Func.Name) {
+			continue
+		}
+		k := lineJump{fn, j.Line, filepath.Base(j.TargetFile), j.TargetLine, j.Conditional}
+		n := jumps[k]
+		jumps[k] = [2]uint64{n[0] + j.Count, n[1] + j.Executed}
+	}
+	return jumps
+}
+
+// compareJumps compares ours with Callgrind's, and returns how many there are. Callgrind has a jump's executions for each basic block that it ends, of those blocks alone
+// behind which it jumped; and it has a jump of a line to itself for each iteration of a REP instruction.
+func compareJumps(t *testing.T, want, got map[lineJump][2]uint64) int {
+	t.Helper()
+	for k, n := range want {
+		if k.conditional && k.line == k.target && n[0] > got[k][0] {
+			continue // REP
+		}
+		assert.Equal(t, n[0], got[k][0], "%v", k)
+		assert.LessOrEqual(t, n[1], got[k][1], "executions, %v", k)
+	}
+	for k, n := range got {
+		if _, ok := want[k]; !ok {
+			assert.Fail(t, "Callgrind has no such jump", "%v: %d", k, n)
+		}
+	}
+	return len(got)
+}
+
+// TestOracleCollectJumps compares the jumps of static programs with Callgrind's.
+func TestOracleCollectJumps(t *testing.T) {
+	jumps := 0
+	for _, p := range staticPrograms(t) {
+		if p.String() == "exceptions.cc g++ -O2" {
+			continue // its functions have parts, to the middle of which they jump: these are calls, and to Callgrind jumps
+		}
+		t.Run(p.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p.build(t, dir)
+			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes", "--callgrind-out-file=ref", "./prog")...)
+			_, r := guestRun(t, compat(t, cgemu.Config{
+				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true, CollectJumps: true,
+			}))
+			jumps += compareJumps(t, jumpsOf(readCallgrindFile(t, filepath.Join(dir, "ref"))), jumpsOf(r.Profile))
+		})
+	}
+	require.Greater(t, jumps, 400)
+}
+
+// TestOracleCollectJumpsDynamic does so with programs of the system.
+func TestOracleCollectJumpsDynamic(t *testing.T) {
+	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
+	dir, jumps := files(t), 0
+	for _, args := range [][]string{
+		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
+		{"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"}, {"/usr/bin/sort", "-S", "1M", "-n", "numbers"},
+	} {
+		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
+			ref := filepath.Join(dir, "ref")
+			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes"), nil, ref, args)
+			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true, CollectJumps: true}))
+			jumps += compareJumps(t, jumpsOf(readCallgrindFile(t, ref)), jumpsOf(r.Profile))
+		})
+	}
+	require.Greater(t, jumps, 3000)
+}
+
 // TestOracleSeparateThreads compares threads that are counted apart.
 func TestOracleSeparateThreads(t *testing.T) {
 	program, dir := buildThreads(t), t.TempDir()
@@ -245,7 +326,8 @@ func TestOracleSeparateThreads(t *testing.T) {
 
 // TestOracleCallgrindAnnotate has Valgrind's own reader of such files show one of ours.
 func TestOracleCallgrindAnnotate(t *testing.T) {
-	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, Caches: &bigCaches, Branches: true})
+	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, CollectJumps: true, Caches: &bigCaches, Branches: true})
+	require.NotEmpty(t, slices.Collect(r.Profile.Graph.Jumps))
 	file := filepath.Join(t.TempDir(), "callgrind.out")
 	require.NoError(t, r.Profile.WriteFile(file))
 	shown := run(t, ".", []string{"PATH=/usr/bin:/bin"}, "/usr/bin/callgrind_annotate", "--tree=both", "--inclusive=yes", "--threshold=100", "--show=Ir", file)

@@ -124,6 +124,8 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and interp can.
 	CallGraph bool
+	// CollectJumps counts jumps within functions, too: CallGraph.Jumps of Profile.Graph. It needs CallGraph.
+	CollectJumps bool
 	// SeparateCallers tells functions apart by up to so many callers, 0 for none; functions that patterns in SeparateCallersOf name by the most that these say. Names
 	// in the profile are those of a function and its callers, with `'` in between. Both need CallGraph, and the engine interp, which "" stands for then.
 	SeparateCallers   int

@@ -156,7 +156,7 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	discard := pid != syscalls.DefaultPID && !r.cfg.countChildren()
 	if discard {
 		cfg.Events, cfg.Cycles, cfg.Caches, cfg.Branches, cfg.CallGraph = nil, false, nil, false, false
-		cfg.Callers, cfg.CallersOf = 0, nil
+		cfg.Callers, cfg.CallersOf, cfg.Jumps = 0, nil, false
 	}
 	var p *profiler.Profiler
 	debug := enginelog.Writers(r.cfg.Debug).New(func(a emu.Addr) enginelog.Place {
@@ -166,6 +166,7 @@ func (r *runner) newEngine(pid int, parent *profiler.Profiler, m *mem.Space, env
 	ec := r.engineConfig(cfg, env, debug)
 	if cfg.CallGraph {
 		ec.Function, ec.Others = func(a emu.Addr) emu.Function { return p.Function(a) }, cfg.OtherEvents()
+		ec.Jumps = cfg.Jumps
 		ec.Callers, ec.Names = cfg.SeparatedBy(), func(a emu.Addr) []uint32 { return p.Names(a) }
 	}
 	e, err := r.engine.make(m, ec)

@@ -219,6 +219,11 @@ func (o *Options) renamed(g *cgout.CallGraph, events int) (*cgout.CallGraph, err
 		c.Caller, c.Callee, c.File = fn(c.Caller), fn(c.Callee), file(c.File)
 		h.AddCall(c)
 	}
+	for j := range g.Jumps {
+		target := fn(cgout.Func{File: j.TargetFile, Name: j.TargetFunc})
+		j.Func, j.File, j.TargetFunc, j.TargetFile = fn(j.Func), file(j.File), target.Name, target.File
+		h.AddJump(j)
+	}
 	return h, failed
 }
 

@@ -14,6 +14,10 @@ type callgrindWriter struct {
 	// objects, files and funcs have the numbers under which names were written: a name is written out once.
 	objects, files, funcs map[string]int
 	num                   []byte
+	// graph is what is written, fn the function there and in the file of the lines that come, -1 and "" at first.
+	graph *CallGraph
+	fn    int32
+	in    string
 }
 
 // WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which callgrind_annotate, KCachegrind and
@@ -22,7 +26,7 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if p.Graph == nil {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
 	}
-	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}}
+	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}, graph: p.Graph, fn: -1}
 	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", oneLine(p.Cmd))
 	if p.Thread > 0 {
 		fmt.Fprintf(b, "thread: %d\n", p.Thread)
@@ -34,34 +38,42 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 	b.WriteString("\npositions: line\nevents: " + strings.Join(p.Events, " ") + "\nsummary:")
 	totals := p.Totals()
 	b.Write(appendCounts(nil, totals))
-	b.graph(p.Graph)
+	b.functions()
 	b.WriteString("\ntotals:")
 	b.Write(appendCounts(nil, totals))
 	return b.Flush()
 }
 
-// graph writes all functions. Costs and calls are in one order: those of a line come together.
-func (b *callgrindWriter) graph(g *CallGraph) {
+// functions writes all functions. Costs, calls and jumps are in one order: those of a line come together.
+func (b *callgrindWriter) functions() {
+	g := b.graph
 	o := g.ordering()
-	calls := g.calls.sorted(o.calls)
-	fn, file := int32(-1), ""
-	enter := func(k *costKey) {
-		if f := &g.funcs.values[k.fn]; k.fn != fn {
-			b.function(f, fn < 0 || f.Object != g.funcs.values[fn].Object)
-			fn, file = k.fn, f.File
-		}
-		if f := g.files.values[k.file]; f != file {
-			b.file(f, g.funcs.values[fn].File)
-			file = f
-		}
-	}
+	calls, jumps := g.calls.sorted(o.calls), g.jumps.sorted(o.jumps)
 	flush := func(before func(*costKey) bool) {
-		for len(calls) > 0 && before(&g.calls.keys[calls[0]].site) {
-			if c := g.call(calls[0]); c.Count != 0 || !allZero(c.Counts) {
-				enter(&g.calls.keys[calls[0]].site)
-				b.call(&c)
+		for {
+			var call, jump *costKey
+			if len(calls) > 0 {
+				call = &g.calls.keys[calls[0]].site
 			}
-			calls = calls[1:]
+			if len(jumps) > 0 {
+				jump = &g.jumps.keys[jumps[0]].site
+			}
+			switch {
+			case call != nil && before(call) && (jump == nil || o.costs(*call, *jump) <= 0):
+				if c := g.call(calls[0]); c.Count != 0 || !allZero(c.Counts) {
+					b.enter(call)
+					b.call(&c)
+				}
+				calls = calls[1:]
+			case jump != nil && before(jump):
+				if j := g.jump(jumps[0]); j.Count != 0 {
+					b.enter(jump)
+					b.jump(&j)
+				}
+				jumps = jumps[1:]
+			default:
+				return
+			}
 		}
 	}
 	for _, i := range g.costs.sorted(o.costs) {
@@ -70,10 +82,23 @@ func (b *callgrindWriter) graph(g *CallGraph) {
 			continue
 		}
 		flush(func(k *costKey) bool { return o.costs(*k, *at) < 0 })
-		enter(at)
+		b.enter(at)
 		b.position(at.line, counts)
 	}
 	flush(func(*costKey) bool { return true })
+}
+
+// enter goes on with the lines of a file in a function.
+func (b *callgrindWriter) enter(k *costKey) {
+	g := b.graph
+	if f := &g.funcs.values[k.fn]; k.fn != b.fn {
+		b.function(f, b.fn < 0 || f.Object != g.funcs.values[b.fn].Object)
+		b.fn, b.in = k.fn, f.File
+	}
+	if f := g.files.values[k.file]; f != b.in {
+		b.file(f, g.funcs.values[b.fn].File)
+		b.in = f
+	}
 }
 
 // function begins a function.
@@ -110,6 +135,21 @@ func (b *callgrindWriter) call(c *Call) {
 	b.num = strconv.AppendInt(append(b.num, ' '), int64(c.CalleeLine), 10)
 	b.Write(append(b.num, '\n'))
 	b.position(c.Line, c.Counts)
+}
+
+// jump writes jumps. File and function of the target are there if they are others.
+func (b *callgrindWriter) jump(j *Jump) {
+	if j.TargetFile != j.File {
+		b.name("jfi", j.TargetFile, b.files)
+	}
+	if j.TargetFunc != j.Func.Name {
+		b.name("jfn", j.TargetFunc, b.funcs)
+	}
+	if j.Conditional {
+		fmt.Fprintf(b, "jcnd=%d/%d %d\n%d\n", j.Count, j.Executed, j.TargetLine, j.Line)
+	} else {
+		fmt.Fprintf(b, "jump=%d %d\n%d\n", j.Count, j.TargetLine, j.Line)
+	}
 }
 
 // name writes a name, or its number if it was written before.

@@ -35,6 +35,10 @@ func sampleGraph() *Profile {
 	p.Graph.AddCall(Call{Caller: f, File: "/src/a.h", Line: 4, Callee: memcpy, CalleeLine: 90, Count: 1, Counts: []uint64{64, 32}})
 	p.Graph.AddCall(Call{Caller: f, File: "/src/a.h", Line: 4, Callee: f, CalleeLine: 1, Count: 1, Counts: []uint64{4}})
 	p.Graph.AddCall(Call{Caller: f, File: "/src/a.h", Line: 4, Callee: memcpy, CalleeLine: 90, Inlined: true, Count: 3, Counts: []uint64{2}})
+	p.Graph.AddJump(Jump{Func: main, File: "/src/a.c", Line: 12, TargetFunc: "main", TargetFile: "/src/a.c", TargetLine: 10, Conditional: true, Count: 3, Executed: 4})
+	p.Graph.AddJump(Jump{Func: main, File: "/src/a.c", Line: 12, TargetFunc: "g", TargetFile: "/src/a.h", TargetLine: 3, Count: 2})
+	p.Graph.AddJump(Jump{Func: main, File: "/src/a.c", Line: 13, TargetFunc: "main", TargetFile: "/src/a.c", TargetLine: 10, Conditional: true, Executed: 4})
+	p.Graph.AddJump(Jump{Func: f, File: "/src/a.c", Line: 5, TargetFunc: "f(int)", TargetFile: "/src/a.c", TargetLine: 5, Count: 1})
 	return p
 }
 
@@ -57,6 +61,11 @@ func dumpGraph(g *CallGraph) (lines []string) {
 	}
 	for c := range g.Calls {
 		lines = append(lines, fmt.Sprintf("%q %q %d -> %q %d: %d %s%d", c.Caller, c.File, c.Line, c.Callee, c.CalleeLine, c.Count, map[bool]string{true: "inlined "}[c.Inlined], c.Counts))
+	}
+	for j := range g.Jumps {
+		if j.Count > 0 {
+			lines = append(lines, fmt.Sprintf("%q %q %d -> %q %q %d: %v %d of %d", j.Func, j.File, j.Line, j.TargetFunc, j.TargetFile, j.TargetLine, j.Conditional, j.Count, j.Executed))
+		}
 	}
 	return lines
 }
@@ -83,6 +92,9 @@ func randomGraph(r *rand.Rand) *Profile {
 		p.Add(file, f.Name, line, n...)
 		p.Graph.AddCost(f, file, line, n...)
 		p.Graph.AddCall(Call{Caller: f, File: name(), Line: r.IntN(30), Callee: fn(), CalleeLine: r.IntN(9), Count: 1 + r.Uint64N(9), Counts: counts()})
+		p.Graph.AddJump(Jump{
+			Func: fn(), File: name(), Line: r.IntN(30), TargetFunc: name(), TargetFile: name(), TargetLine: r.IntN(9), Conditional: r.IntN(2) == 0, Count: r.Uint64N(9), Executed: r.Uint64N(9),
+		})
 	}
 	return p
 }
@@ -149,12 +161,18 @@ func TestReadCallgrind(t *testing.T) {
 	files, err := filepath.Glob("testdata/callgrind/*.out")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	totals := map[string][]string{}
+	totals, withJumps := map[string][]string{}, 0
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		p, err := Read(name, bytes.NewReader(data))
 		require.NoError(t, err)
+		if jumps := slices.Collect(p.Graph.Jumps); len(jumps) > 0 {
+			f := Func{"/tmp/callgraph/s", "/tmp/callgraph/s.S", "f"}
+			require.Equal(t, []Jump{{f, f.File, 10, "f", f.File, 8, true, 4, 6}}, jumps)
+			withJumps++
+			p.Graph.jumps = sums[jumpKey]{}
+		}
 		lines := append(dump(p), dumpGraph(p.Graph)...)
 		key := fmt.Sprint(p.Events)
 		if totals[key] == nil {
@@ -163,6 +181,7 @@ func TestReadCallgrind(t *testing.T) {
 		require.Equal(t, totals[key], lines, "%s: the same run, written in another way", name)
 		require.NotEmpty(t, slices.Collect(p.Graph.Calls))
 	}
+	require.Equal(t, 2, withJumps)
 }
 
 func TestReadCallgrindErrors(t *testing.T) {
@@ -189,6 +208,10 @@ func TestReadCallgrindErrors(t *testing.T) {
 		{head + "calls=x 1\n", `p:3: number of calls "x"`},
 		{head + "calls=1 y\n1 2", `p:3: position "y"`},
 		{head + "calls=1 1\nfn=f\n", "p:4: malformed line: fn=f: the position of a call or a jump is to come"},
+		{head + "jump=1/2 1\n", `p:3: number of jumps "1/2"`},
+		{head + "jcnd=1/x 1\n", `p:3: number of jumps "1/x"`},
+		{head + "jcnd=1/2 y\n", `p:3: position "y"`},
+		{head + "jump=1 1\n", "p:4: the file ends where the line of a call or a jump is to come"},
 		{head + "calls=1 1\n", "p:4: the file ends where the line of a call or a jump is to come"},
 		{head + "1 2 3\ntotals: 2 4\n", "p:4: `totals:` line doesn't match computed total\n- totals:   [2, 4]\n- computed: [2, 3]"},
 	} {
@@ -200,7 +223,7 @@ func TestReadCallgrindErrors(t *testing.T) {
 
 func TestReadCallgrindSyntax(t *testing.T) {
 	p, err := Read("p", strings.NewReader("version: 1\r\ncmd: a b\npositions: instr line\nevents: Ir\nob=(1) o\nfl=(1) a.c\nfn=(1) f\n"+
-		"0x10 5 7\n+3 +1 1\n*\t* 1\ncfn=(2) g\ncalls=3 0x40 9\n* +1 30\nfi=(2) b.h\n+1 2\njump=3 0x10 4\n+1 3\nfe=(1)\n* 8\n"+
+		"0x10 5 7\n+3 +1 1\n*\t* 1\ncfn=(2) g\ncalls=3 0x40 9\n* +1 30\nfi=(2) b.h\n+1 2\njump=3 0x10 4\n+1 3\njcnd=9 2 * *\n* *\njfi=(1)\njfn=g\njcnd=1/2 * 8\n* *\nfe=(1)\n* 8\n"+
 		"part: 2\ncob=p\ncfi=(2)\ncfn=(1)\ncalls=1 * *\n0x20 8 4\ntotals: 9\n"))
 	require.NoError(t, err)
 	require.Equal(t, "a b", p.Cmd)
@@ -211,6 +234,9 @@ func TestReadCallgrindSyntax(t *testing.T) {
 		`{"o" "a.c" "f"} "b.h" 2 [0]`,
 		`{"o" "a.c" "f"} "a.c" 7 -> {"o" "a.c" "g"} 9: 3 [30]`,
 		`{"o" "a.c" "f"} "a.c" 8 -> {"p" "b.h" "f"} 8: 1 [4]`,
+		`{"o" "a.c" "f"} "b.h" 3 -> "f" "b.h" 3: true 2 of 9`,
+		`{"o" "a.c" "f"} "b.h" 3 -> "f" "b.h" 4: false 3 of 0`,
+		`{"o" "a.c" "f"} "b.h" 3 -> "g" "a.c" 8: true 1 of 2`,
 	}, dumpGraph(p.Graph))
 }
 

@@ -18,7 +18,7 @@ func isCallgrind(data []byte) bool {
 }
 
 // A callgrindReader reads a file in Callgrind's format: what Callgrind itself writes, with all its options, and WriteCallgrind. Parts, those of threads too,
-// are added up. Jumps are left out.
+// are added up.
 type callgrindReader struct {
 	s *Scanner // for errors
 	p *Profile
@@ -38,6 +38,11 @@ type callgrindReader struct {
 	after  afterPosition
 	count  uint64
 	target uint64
+	// executed and conditional are of the next jump, jumpFile and jumpFunc where it leads, if that is elsewhere.
+	executed             uint64
+	conditional          bool
+	jumpFile, jumpFunc   string
+	otherFile, otherFunc bool
 	// totals are of the part that is read, as its lines have them; counts is used again for every line.
 	totals, counts []uint64
 }
@@ -210,13 +215,13 @@ func (r *callgrindReader) assign(key string, value, line []byte) (err error) {
 	case "calls":
 		return r.calls(value)
 	case "jump", "jcnd":
-		r.after = jumpLine
+		return r.jumps(value, key == "jcnd")
 	case "jfi":
-		var file string
-		name(&file, r.files)
+		name(&r.jumpFile, r.files)
+		r.otherFile = true
 	case "jfn":
-		var fn string
-		name(&fn, r.funcs)
+		name(&r.jumpFunc, r.funcs)
+		r.otherFunc = true
 	default:
 		return r.s.Errorf("malformed line: %s", line)
 	}
@@ -275,6 +280,49 @@ func (r *callgrindReader) calls(value []byte) error {
 	return nil
 }
 
+// jumps takes `jump=COUNT POSITION`, or `jcnd=COUNT/EXECUTED POSITION`, which the description of the format has as `jcnd=EXECUTED COUNT POSITION`; where it stands
+// is on the next line.
+func (r *callgrindReader) jumps(value []byte, conditional bool) error {
+	field, rest := cutField(value)
+	count, executed := field, []byte("0")
+	if i := bytes.IndexByte(field, '/'); conditional && i >= 0 {
+		count, executed = field[:i], field[i+1:]
+	} else if conditional {
+		executed = field
+		count, rest = cutField(rest)
+	}
+	n, err := strconv.ParseUint(string(count), 0, 64)
+	if err == nil {
+		r.executed, err = strconv.ParseUint(string(executed), 0, 64)
+	}
+	if err != nil {
+		return r.s.Errorf("number of jumps %q", field)
+	}
+	addr, line := r.addr, r.line
+	if _, err := r.parsePosition(rest); err != nil {
+		return err
+	}
+	r.after, r.count, r.target, r.conditional = jumpLine, n, r.line, conditional
+	r.addr, r.line = addr, line
+	return nil
+}
+
+// jump notes a jump, whose place was read.
+func (r *callgrindReader) jump() {
+	j := Jump{
+		Func: r.fn, File: r.file, Line: int(r.line), TargetFunc: r.fn.Name, TargetFile: r.file, TargetLine: int(r.target),
+		Conditional: r.conditional, Count: r.count, Executed: r.executed,
+	}
+	if r.otherFile {
+		j.TargetFile = r.jumpFile
+	}
+	if r.otherFunc {
+		j.TargetFunc = r.jumpFunc
+	}
+	r.p.Graph.AddJump(j)
+	r.otherFile, r.otherFunc = false, false
+}
+
 // position takes a line that begins with a position: a line's own cost, that of a call or a jump's place.
 func (r *callgrindReader) position(text []byte) error {
 	if r.p.Events == nil {
@@ -287,6 +335,7 @@ func (r *callgrindReader) position(text []byte) error {
 	after := r.after
 	r.after = costLine
 	if after == jumpLine {
+		r.jump()
 		return nil
 	}
 	if err := r.parseCounts(rest); err != nil {

@@ -9,13 +9,14 @@ import (
 // A CallGraph says who called whom in a run, beside a Profile of it that has the costs by line. It knows functions by the object
 // that holds them, too, and so has the costs a second time: those of the profile are the sums of them by file, name and line.
 //
-// AddCost and AddCall add up in any order; Costs and Calls yield them in the order of files.
+// AddCost, AddCall and AddJump add up in any order; Costs, Calls and Jumps yield them in the order of files.
 type CallGraph struct {
 	events int
 	funcs  names[Func]
 	files  names[string]
 	costs  sums[costKey]
 	calls  sums[callKey]
+	jumps  sums[jumpKey] // of two counts
 }
 
 // A Func is a function: the object (the program or library) that holds its code, the file where its source begins and its
@@ -51,6 +52,27 @@ type Call struct {
 	// Counts are what the callee cost and what it called, from being called to coming back: its inclusive cost. A function
 	// that calls itself, at once or by others, has the inner calls' cost in that of the outer ones, too.
 	Counts []uint64
+}
+
+// A Jump is the jumps that one source line made to another within a function.
+type Jump struct {
+	Func Func
+	File string // where the jump stands
+	Line int
+	// TargetFunc is the name of the function where it leads: that of Func, but for functions that were inlined. TargetFile and TargetLine are the place there.
+	TargetFunc, TargetFile string
+	TargetLine             int
+	// Conditional says that it may go on behind it. Count is how often it jumped, Executed how often a conditional one was executed.
+	Conditional     bool
+	Count, Executed uint64
+}
+
+type jumpKey struct {
+	site        costKey
+	fn          string // of the target
+	file        int32
+	line        int
+	conditional bool
 }
 
 // Functions and files have numbers in keys (names).
@@ -116,11 +138,19 @@ func (o *ordering) costs(k, l costKey) int {
 }
 
 func (o *ordering) calls(k, l callKey) int {
-	c := cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine))
+	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine), compareBools(k.inlined, l.inlined))
+}
+
+func (o *ordering) jumps(k, l jumpKey) int {
+	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(k.fn, l.fn), cmp.Compare(o.files[k.file], o.files[l.file]), cmp.Compare(k.line, l.line), compareBools(k.conditional, l.conditional))
+}
+
+// compareBools has false come first.
+func compareBools(a, b bool) int {
 	switch {
-	case c != 0 || k.inlined == l.inlined:
-		return c
-	case l.inlined:
+	case a == b:
+		return 0
+	case b:
 		return -1
 	}
 	return 1
@@ -216,6 +246,31 @@ func addSaturated(row, counts []uint64) {
 	}
 }
 
+// AddJump adds jumps. Executed means nothing where they are not conditional.
+func (g *CallGraph) AddJump(j Jump) {
+	if !j.Conditional {
+		j.Executed = 0
+	}
+	key := jumpKey{g.costKey(j.Func, j.File, j.Line), j.TargetFunc, g.files.number(j.TargetFile), j.TargetLine, j.Conditional}
+	addSaturated(g.jumps.row(key, 2), []uint64{j.Count, j.Executed})
+}
+
+// Jumps yields the jumps, sorted by function, file and line, then by target; unconditional ones come first.
+func (g *CallGraph) Jumps(yield func(Jump) bool) {
+	o := g.ordering()
+	for _, i := range g.jumps.sorted(o.jumps) {
+		if !yield(g.jump(i)) {
+			return
+		}
+	}
+}
+
+// jump returns the jump with an index.
+func (g *CallGraph) jump(i int32) Jump {
+	k, row := &g.jumps.keys[i], g.jumps.rowOf(i, 2)
+	return Jump{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, k.fn, g.files.values[k.file], k.line, k.conditional, row[0], row[1]}
+}
+
 func (g *CallGraph) check(counts []uint64) {
 	if len(counts) > g.events {
 		panic(fmt.Sprintf("BUG: cgout: %d counts for %d events", len(counts), g.events))
@@ -271,6 +326,9 @@ func (g *CallGraph) add(h *CallGraph) {
 	}
 	for i := range h.calls.keys {
 		g.AddCall(h.call(int32(i)))
+	}
+	for i := range h.jumps.keys {
+		g.AddJump(h.jump(int32(i)))
 	}
 }
 

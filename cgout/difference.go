@@ -41,7 +41,7 @@ func (p *Profile) Difference(q *Profile) string {
 	return differ(events, events, p.Graph.list(), q.Graph.list(), insnOrder)
 }
 
-// list returns costs and calls as differ compares them: their counts are the number of calls, 0 for costs, and the events'.
+// list returns costs, calls and jumps as differ compares them: their counts are the number of calls or jumps, 0 for costs, and the events'.
 func (g *CallGraph) list() (out []Insn) {
 	for c := range g.Costs {
 		in := Insn{Object: c.Func.Object, File: c.File, Func: c.Func.Name, Line: c.Line, Counts: append([]uint64{0}, c.Counts...)}
@@ -59,6 +59,18 @@ func (g *CallGraph) list() (out []Insn) {
 			Text: fmt.Sprintf("%s (%s:%d, %s)%s", c.Callee.Name, c.Callee.File, c.CalleeLine, c.Callee.Object, inlined), Counts: append([]uint64{c.Count}, c.Counts...),
 		}
 		if !allZero(in.Counts) {
+			out = append(out, in)
+		}
+	}
+	for j := range g.Jumps {
+		in := Insn{
+			Object: j.Func.Object, File: j.File, Func: j.Func.Name, Line: j.Line, Text: fmt.Sprintf("jumps to %s (%s:%d)", j.TargetFunc, j.TargetFile, j.TargetLine),
+			Counts: make([]uint64, 1+g.events),
+		}
+		if in.Counts[0] = j.Count; j.Conditional {
+			in.Text += fmt.Sprintf(", %d executions", j.Executed)
+		}
+		if j.Count > 0 {
 			out = append(out, in)
 		}
 	}

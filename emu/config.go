@@ -23,6 +23,8 @@ type Config struct {
 	// every engine that records calls can.
 	Callers int
 	Names   func(a Addr) []uint32
+	// Jumps has indirect jumps within functions recorded with the calls: from where to where, and how often.
+	Jumps bool
 	// Others are events beyond NumEvents that are counted by others than the engine, who adds them to the recorder's totals.
 	Others EventSet
 	// Debug is told what the engine does; nil for nobody.

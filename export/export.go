@@ -167,5 +167,8 @@ func (x *exporter) callgrind() error {
 		c.Counts = pick(c.Counts)
 		p.Graph.AddCall(c)
 	}
+	for j := range x.graph.Jumps {
+		p.Graph.AddJump(j)
+	}
 	return p.WriteCallgrind(x.Writer)
 }

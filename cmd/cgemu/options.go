@@ -202,11 +202,8 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}
-	if o.count.separatesCallers() {
-		if f.Changed("call-graph") && !bool(o.count.callGraph) {
-			return nil, nil, errors.New("--separate-callers and --call-graph=no: not both: functions are told apart in the call graph")
-		}
-		o.count.callGraph = true
+	if err := o.count.impliesCallGraph(f); err != nil {
+		return nil, nil, err
 	}
 	if (o.valgrind.callgrind || o.outFormat != "" && o.outFormat != "lcov") && !f.Changed("call-graph") {
 		o.count.callGraph = true

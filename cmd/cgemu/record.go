@@ -19,7 +19,7 @@ import (
 
 // countingOptions are those that are recorded, and that --replay takes, too.
 var countingOptions = []string{
-	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "inline", "separate-threads", "separate-callers", "separate-callers0", "separate-callers1",
+	"cache-sim", "simulate-cache", "branch-sim", "cache", "I1", "D1", "LL", "L2", "events", "cycles", "dump-instr", "call-graph", "collect-jumps", "inline", "separate-threads", "separate-callers", "separate-callers0", "separate-callers1",
 	"separate-callers2", "separate-callers3", "separate-callers4", "separate-callers5", "separate-callers6", "separate-callers7", "separate-callers8", "separate-callers9", "toggle-collect", "from", "to", "instr-at-start", "instr-atstart",
 	"collect-atstart", "trace-children", "demangle", "show-below-main", "fullpath-after", "extra-debuginfo-path", "max-insns",
 }

@@ -108,6 +108,7 @@ var runCommand = usage.Command{
 				"%q{VAR} a variable, %% a per cent sign"),
 			yesNoOption("--inline", "costs belong to functions that were inlined, where debug information tells of them (no)"),
 			yesNoOption("--call-graph", "record who calls whom, too: the profile is callgrind.out.%p, in Callgrind's format (no)"),
+			yesNoOption("--collect-jumps", "record jumps within functions, too; implies --call-graph=yes (no)"),
 			valueOption("--separate-callers", "N", "tell functions apart by up to N callers: f'caller'caller; implies --call-graph=yes, and --engine=interp (0)"),
 			yesNoOption("--separate-threads", "write a profile for each thread: FILE-01, FILE-02 and so on (no)"),
 			{

@@ -22,6 +22,7 @@ type countOptions struct {
 	callGraph      yesNo
 	inline         yesNo
 	threads        yesNo
+	jumps          yesNo
 	// callers is how many callers tell functions apart, callersOf has the patterns of those that so many do.
 	callers   int
 	callersOf [maxCallersOf + 1][]string
@@ -41,9 +42,10 @@ func (c *countOptions) register(f *pflag.FlagSet) {
 	f.Var(&c.cycles, "cycles", "")
 	f.Var(&c.dumpInstr, "dump-instr", "")
 	f.Var(&c.callGraph, "call-graph", "")
+	f.Var(&c.jumps, "collect-jumps", "")
 	f.Var(&c.inline, "inline", "")
 	f.Var(&c.threads, "separate-threads", "")
-	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "inline", "separate-threads"} {
+	for _, name := range []string{"instr-at-start", "collect-atstart", "cycles", "dump-instr", "call-graph", "collect-jumps", "inline", "separate-threads"} {
 		f.Lookup(name).NoOptDefVal = "yes"
 	}
 	f.IntVar(&c.callers, "separate-callers", 0, "")
@@ -88,13 +90,29 @@ func (c *countOptions) check(cacheSim bool) error {
 	return nil
 }
 
+// impliesCallGraph has options that say what a call graph has ask for one.
+func (c *countOptions) impliesCallGraph(f *pflag.FlagSet) error {
+	for _, o := range []struct {
+		given     bool
+		name, why string
+	}{
+		{c.separatesCallers(), "separate-callers", "functions are told apart in the call graph"}, {bool(c.jumps), "collect-jumps=yes", "jumps are in the call graph"},
+	} {
+		if o.given && f.Changed("call-graph") && !bool(c.callGraph) {
+			return fmt.Errorf("--%s and --call-graph=no: not both: %s", o.name, o.why)
+		}
+		c.callGraph = c.callGraph || yesNo(o.given)
+	}
+	return nil
+}
+
 // apply puts the options into cfg.
 func (c *countOptions) apply(cfg *cgemu.Config) {
 	cfg.Regions = c.regions
 	cfg.Regions.NotInstr, cfg.Regions.NotCollecting = !bool(c.instrAtStart), !bool(c.collectAtStart)
 	cfg.Events, cfg.Cycles = c.events, bool(c.cycles)
 	cfg.DumpInstr, cfg.CallGraph, cfg.Inline = bool(c.dumpInstr), bool(c.callGraph), bool(c.inline)
-	cfg.SeparateThreads, cfg.SeparateCallers = bool(c.threads), c.callers
+	cfg.SeparateThreads, cfg.SeparateCallers, cfg.CollectJumps = bool(c.threads), c.callers, bool(c.jumps)
 	for n, patterns := range c.callersOf {
 		for _, p := range patterns {
 			cfg.SeparateCallersOf = append(cfg.SeparateCallersOf, cgemu.CallersOf{Function: p, Callers: n})

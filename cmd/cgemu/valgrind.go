@@ -53,7 +53,7 @@ var valgrindOptions = map[string]valgrindOption{
 	"vex-iropt-level": {"0", ""},
 
 	// The form of profiles.
-	"collect-jumps": {"no", ""}, "combine-dumps": {"no", ""}, "compress-mangled": {}, "compress-pos": {}, "compress-strings": {},
+	"combine-dumps": {"no", ""}, "compress-mangled": {}, "compress-pos": {}, "compress-strings": {},
 	"dump-bb": {"no", ""}, "dump-bbs": {"no", ""}, "dump-line": {"yes", ""}, "mangle-names": {}, "pop-on-jump": {"no", ""},
 	"skip-direct-rec": {}, "skip-plt": {}, "trace-jump": {"no", ""},
 }

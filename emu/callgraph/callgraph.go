@@ -74,10 +74,11 @@ func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
-// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
+// caller is the context of the site, jump says that the arc is of jumps within a function. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
 type arcKey struct {
 	site, target  emu.Addr
 	caller, again Context
+	jump          bool
 }
 
 // A stack has the frames of one of the guest's stacks, the innermost last.
@@ -173,6 +174,18 @@ func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 	return r.arcAt(key)
 }
 
+// JumpArc returns likewise the place of the arc of jumps within the function that is executed, of which only the number counts, as that of calls.
+func (r *Recorder) JumpArc(site, target emu.Addr) uint64 {
+	return r.arcAt(arcKey{site: site, target: target, caller: r.Context(), jump: true})
+}
+
+// CountJump counts a jump from site to target, if they are in one function.
+func (r *Recorder) CountJump(site, target emu.Addr) {
+	if r.Same(site, target) {
+		r.count(r.JumpArc(site, target), true)
+	}
+}
+
 func (r *Recorder) arcAt(key arcKey) uint64 {
 	i, ok := r.index[key]
 	if !ok {
@@ -203,7 +216,12 @@ func (r *Recorder) refresh(i int) {
 		row[Begins] = 1
 	}
 	if r.contexts != nil {
-		if a.callee = a.again; a.callee == 0 {
+		switch {
+		case a.jump:
+			a.callee = a.caller
+		case a.again != 0:
+			a.callee = a.again
+		default:
 			a.callee = r.contexts.called(a.caller, a.site, a.target)
 		}
 		row[Callee] = uint64(a.callee)
@@ -392,7 +410,7 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 			r.pop()
 		}
 		if target == f.ID { // a call; what it costs belongs to the one that is active
-			r.count(r.arcAt(arcKey{site, target, caller, r.Context()}), counts)
+			r.count(r.arcAt(arcKey{site: site, target: target, caller: caller, again: r.Context()}), counts)
 		}
 		return
 	}
@@ -636,8 +654,10 @@ func (r *Recorder) within(lo, hi emu.Addr) (list []int) {
 type Sum struct {
 	Site, Target   emu.Addr
 	Caller, Callee Context
-	Calls          uint64
-	Costs          []uint64
+	// Jump says that these are jumps within a function: Calls is how many.
+	Jump  bool
+	Calls uint64
+	Costs []uint64
 }
 
 // Collect calls add for each arc whose site or target is on the pages of [lo, hi) with what was counted since the last Collect of it. Costs must not be kept.
@@ -660,7 +680,7 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
 			any |= costs[e]
 		}
 		if any != 0 && a.site != 0 {
-			add(Sum{a.site, a.target, a.caller, a.callee, sums[r.Calls()], costs})
+			add(Sum{a.site, a.target, a.caller, a.callee, a.jump, sums[r.Calls()], costs})
 		}
 		clear(sums[r.In():])
 	}

@@ -47,6 +47,22 @@ func arcs(r *Recorder) (list []string) {
 	return list
 }
 
+// TestCountJump counts jumps within a function, which are no calls, and have no costs.
+func TestCountJump(t *testing.T) {
+	g := newGuest()
+	g.call(0x1010, 0x2000, 0x707f8)
+	for range 3 {
+		g.Totals[0]++
+		g.CountJump(0x2010, 0x2020)
+		g.CountJump(0x2010, 0x3000) // into another
+	}
+	var list []string
+	g.Collect(0, ^emu.Addr(0), func(s Sum) {
+		list = append(list, fmt.Sprintf("%x-%x %v %d %d", uint64(s.Site), uint64(s.Target), s.Jump, s.Calls, s.Costs[0]))
+	})
+	require.Equal(t, []string{"1010-2000 false 1 3", "2010-2020 true 3 0"}, list)
+}
+
 func TestRecorder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(g *guest)

@@ -114,6 +114,9 @@ func (e *Engine) enterRecorded(c *emu.CPU, b *block) *emu.Stop {
 // record tells the recorder where the guest went behind b, which was executed.
 func (e *Engine) record(c *emu.CPU, b *block, counts bool) {
 	k, last := e.calls, &b.insns[len(b.insns)-1]
+	if e.Jumps && counts && last.Flow == x86.FlowJmpInd {
+		k.CountJump(last.PC, c.RIP)
+	}
 	rsp := emu.Addr(c.Regs[emu.RSP])
 	switch {
 	case last.Flow == x86.FlowCall || last.Flow == x86.FlowCallInd || last.Kind == guest.CallNoRedir:

@@ -89,12 +89,38 @@ func (e *Engine) emitCallFrame(i int, target emu.Addr) {
 
 // emitIndirectFrame does so for an indirect call, whose target is in regTarget. It loses regTable.
 func (e *Engine) emitIndirectFrame(i int) {
+	pc := e.block[i].PC
+	e.emitArc(exit{kind: exitArc, rip: pc, t: e.t, insn: int16(i)}, e.calls.Arc(pc, pc), func() {
+		e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
+		e.emitPushFrame(x86.RCX)
+		e.storeAt(x86.RCX, 8, x86.RDX)
+		e.lea(regTable, x86.RSP, e.pendingRSP+8)
+		e.storeAt(x86.RCX, 0, regTable)
+	})
+}
+
+// emitCountJump counts the indirect jump of instruction i, whose target is in regTarget, if such jumps are recorded. It loses regTable.
+func (e *Engine) emitCountJump(i int) {
+	pc := e.block[i].PC
+	if !e.Jumps || e.counting != emu.CountAll || e.calls.Passes(pc) {
+		return
+	}
+	e.emitArc(exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i)}, e.calls.JumpArc(pc, pc), func() {
+		at := row{base: x86.RDX}
+		e.loadRow(x86.RCX, at, e.calls.Recorder.Calls())
+		e.lea(x86.RCX, x86.RCX, 1)
+		e.storeRow(at, e.calls.Recorder.Calls(), x86.RCX)
+	})
+}
+
+// emitArc emits the way to an arc, which found is to find in RDX, of an indirect call or jump whose target is in regTarget. x is the exit for targets where it has not gone before. RCX and RDX
+// are found's to lose, regTable is lost.
+func (e *Engine) emitArc(x exit, first uint64, found func()) {
 	cache := e.newCounter(0)
 	e.newCounter(0)
 	// It begins with an arc, since any address may be called: 0, too.
-	pc := e.block[i].PC
-	e.set(counterOff+8*cache, uint64(pc))
-	e.set(counterOff+8*cache+8, e.calls.Arc(pc, pc))
+	e.set(counterOff+8*cache, uint64(x.rip))
+	e.set(counterOff+8*cache+8, first)
 	retry := e.pos
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
@@ -105,25 +131,22 @@ func (e *Engine) emitIndirectFrame(i int) {
 	known := e.short(opJRCXZ)
 	site := e.jmp(0)
 	e.patchShort(known)
-	found := e.pos
-	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
-	e.emitPushFrame(x86.RCX)
-	e.storeAt(x86.RCX, 8, x86.RDX)
-	e.lea(regTable, x86.RSP, e.pendingRSP+8)
-	e.storeAt(x86.RCX, 0, regTable)
+	again := e.pos
+	found()
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 
 	e.swap()
 	defer e.swap()
 	e.link(site, e.pos)
-	x, number := e.newExit()
-	*x = exit{kind: exitArc, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(retry), cache: int32(cache)}
+	kept, number := e.newExit()
+	x.resume, x.cache = int32(retry), int32(cache)
+	*kept = x
 	failed := e.emitKeptArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
 	e.store(counterOff+8*cache, regTarget)
 	e.store(counterOff+8*cache+8, x86.RDX)
-	e.jmp(found)
+	e.jmp(again)
 	for _, site := range failed {
 		e.link(site, e.pos)
 	}
@@ -187,6 +210,7 @@ func (e *Engine) emitOrigin(i int) {
 
 // emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what emitLookup is to be told. It loses regTable.
 func (e *Engine) emitJumpOrigin(i int) (from uint32) {
+	e.emitCountJump(i)
 	if e.calls.Passes(e.block[i].PC) {
 		e.emitPass(i)
 		return fromCall

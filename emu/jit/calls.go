@@ -176,10 +176,10 @@ func (e *Engine) origin() emu.Addr {
 	return x.t.addr(int(x.insn))
 }
 
-// newArc finds the arc of the indirect call that x leaves in front of. The exit cache names has the number of x, too.
-func (e *Engine) newArc(x *exit) {
+// newArc finds the arc, by arcOf, of the indirect call or jump that x leaves in front of. The exit cache names has the number of x, too.
+func (e *Engine) newArc(x *exit, arcOf func(site, target emu.Addr) uint64) {
 	target := e.get(stRegs + 8*int(regTarget))
-	arc := e.calls.Arc(x.rip, emu.Addr(target))
+	arc := arcOf(x.rip, emu.Addr(target))
 	e.set(counterOff+8*int(x.cache), target)
 	e.set(counterOff+8*int(x.cache)+8, arc)
 	e.keepArc(target, e.get(stExit), arc)

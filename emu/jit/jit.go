@@ -35,6 +35,7 @@ const (
 	exitLong                      // a REP instruction comes next that is executed in pieces
 	exitPiece                     // one of them has been made
 	exitArc                       // an indirect call goes where it has not gone before
+	exitJumpArc                   // an indirect jump that is counted does
 	exitPass                      // so does a jump of a procedure linkage table
 	exitCrossed                   // a jump leads into another function
 	exitReceived                  // so did a lookup, whose target is in stRIP
@@ -61,7 +62,7 @@ type exit struct {
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
 	resume int32
-	// cache is the counter in whose place exitArc finds the last target and its arc.
+	// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does.
 	cache int32
 	insn  int16 // for exitCarry, how long the run is
 	kind  exitKind
@@ -515,7 +516,11 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		e.returned(emu.Addr(rip))
 		return emu.Addr(rip), nil
 	case exitArc:
-		e.newArc(x)
+		e.newArc(x, e.calls.Arc)
+		e.resume = int(x.resume)
+		return x.rip, nil
+	case exitJumpArc:
+		e.newArc(x, e.calls.JumpArc)
 		e.resume = int(x.resume)
 		return x.rip, nil
 	case exitPass:

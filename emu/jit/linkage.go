@@ -93,8 +93,12 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 		}
 		e.replace(x.t)
 	}
-	if e.calls != nil && !e.calls.Same(x.rip, to) {
+	switch {
+	case e.calls == nil:
+	case !e.calls.Same(x.rip, to):
 		e.told(e.calls.Flow, x.rip, to)
+	case e.Jumps && e.counting == emu.CountAll:
+		e.calls.CountJump(x.rip, to)
 	}
 	return to
 }

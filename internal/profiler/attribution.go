@@ -64,6 +64,8 @@ type counted struct {
 	insns *insnTable
 	// graph has who called whom, nil if that is not wanted.
 	graph *cgout.CallGraph
+	// jumps are the jumps within functions, nil if they are not wanted.
+	jumps jumpTable
 	// late is what was counted of code in no object that has no name yet, inlines are the costs of inlined functions for the graph.
 	late    lateTable
 	inlines inlineTable
@@ -77,6 +79,9 @@ func newCounted(cfg *Config) counted {
 	}
 	if cfg.CallGraph {
 		c.graph = cgout.NewCallGraph(len(c.profile.Events))
+	}
+	if cfg.Jumps {
+		c.jumps = jumpTable{}
 	}
 	return c
 }
@@ -104,7 +109,13 @@ func newAttribution(cfg *Config, o *Objects) *attribution {
 
 // add adds n events of the instruction at a in m.
 func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
+	if c.jumps != nil {
+		c.addJump(m, a, e, n)
+	}
 	col := c.columns[e]
+	if col < 0 && e == emu.Taken && c.jumps != nil {
+		return // it is counted for them alone
+	}
 	if col < 0 {
 		panic(fmt.Sprintf("BUG: event %d is counted, but no column of the profile", e))
 	}

@@ -108,6 +108,12 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	c := p.costs
 	row := make([]uint64, len(c.row))
 	p.calls.Collect(lo, hi, func(s callgraph.Sum) {
+		if c.context = s.Caller; s.Jump {
+			if n := c.jump(p.space, s.Site, s.Target, false); n != nil {
+				n.taken += s.Calls
+			}
+			return
+		}
 		clear(row)
 		for i, e := range p.calls.Events {
 			if col := c.columns[e]; col >= 0 {
@@ -120,7 +126,6 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		if c.nameless {
 			k.caller, k.site, k.from = caller, s.Site, s.Caller
 		} else {
-			c.context = s.Caller
 			k.caller = c.inner(caller, row)
 		}
 		callee, begin := c.owner(s.Target, c.placeOutside(p.space, s.Target))

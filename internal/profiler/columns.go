@@ -129,6 +129,9 @@ func (cfg *Config) EngineEvents() (s emu.EventSet) {
 			s |= emu.Events(col.event)
 		}
 	}
+	if cfg.Jumps {
+		s |= emu.Events(emu.Taken)
+	}
 	return s
 }
 

@@ -96,6 +96,7 @@ func (c *attribution) lateName(a emu.Addr, name string) string {
 func (c *attribution) settle() {
 	c.settleInto(c.profile, c.graph)
 	c.late, c.inlines = lateTable{}, inlineTable{}
+	clear(c.jumps)
 	if c.insns != nil && (c.jit.Len() > 0 || c.contexts.cfg.SeparatedBy() > 0) {
 		c.insns.rename(func(k insnKey) string { return c.inContext(c.lateName(emu.Addr(k.addr), k.loc.Func), k.context) })
 	}
@@ -104,6 +105,7 @@ func (c *attribution) settle() {
 // settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if it has none.
 func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
 	c.addInlinedCalls(graph)
+	c.jumps.addTo(graph)
 	t, width := &c.late, len(c.row)
 	for i, code := range t.list {
 		name, row := c.inContext(c.lateName(code.at, code.name), code.context), t.rows[i*width:(i+1)*width]

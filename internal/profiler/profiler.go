@@ -34,6 +34,8 @@ type Config struct {
 	DumpInstr bool
 	// CallGraph records who called whom, if the engine can.
 	CallGraph bool
+	// Jumps counts jumps within functions, too, for the call graph.
+	Jumps bool
 	// Callers is how many callers tell functions apart, CallersOf how many do so for some: the most of those that name a function. Both need CallGraph.
 	Callers   int
 	CallersOf []CallersOf
