@@ -17,7 +17,7 @@ func New(o Options, profiles ...Input) (*Report, error) {
 	if len(profiles) == 0 {
 		return nil, errNoProfile
 	}
-	return buildReport("annotate", &o, nil, profiles)
+	return buildWithCalls("annotate", &o, nil, profiles)
 }
 
 // Compare makes a Report of what differs between two profiles: the new one less the
@@ -25,7 +25,19 @@ func New(o Options, profiles ...Input) (*Report, error) {
 // otherwise, if they were renamed by the compiler, moved or cloned; lines by the
 // sources, if these differ. Errors are those of New.
 func Compare(o Options, old, new Input) (*Report, error) {
-	return buildReport("diff", &o, []Input{old}, []Input{new})
+	return buildWithCalls("diff", &o, []Input{old}, []Input{new})
+}
+
+// buildWithCalls makes a Report, with the call graph if the options ask for it.
+func buildWithCalls(tool string, o *Options, olds, news []Input) (*Report, error) {
+	r, err := buildReport(tool, o, olds, news)
+	if err == nil && o.calls() {
+		r.tree, err = buildCalls(o, olds, news)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // A builder makes a Report.

@@ -57,6 +57,7 @@ type CallFunction struct {
 	Callers, Callees []*CallArc
 
 	plain string // the name without a cycle
+	cycle string // that of the cycle, "" for none
 }
 
 // Calls are numbers of calls. Of a comparison Count is the new profile's.
@@ -151,7 +152,8 @@ func (r *CallReport) cycles(s *callSide) {
 	cycle := map[*CallFunction]string{}
 	for f, as := range s.as {
 		if f.Cycle != nil {
-			cycle[as] = f.Cycle.Label()
+			as.cycle = f.Cycle.Label()
+			cycle[as] = as.cycle
 		}
 	}
 	for _, f := range r.Functions {

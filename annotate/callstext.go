@@ -202,13 +202,9 @@ func (r *CallReport) writeCycles(w *bufio.Writer) {
 // WriteCallers writes of the functions whose names are like one of the globs who calls them, and whom they call, with the lines that do: the one
 // that costs most comes first. A glob without `*` and `?` that no name equals is one for a part of a name. It is an error if there is none.
 func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
-	fns := r.named(globs)
-	if len(fns) == 0 {
-		return fmt.Errorf("no function is like %s: cgemu annotate --inclusive=yes lists them", strings.Join(globs, " or "))
-	}
-	left := 0
-	if top := r.r.o.Top; top > 0 && len(fns) > top {
-		fns, left = fns[:top], len(fns)-top
+	fns, left, err := r.asked(globs)
+	if err != nil {
+		return err
 	}
 	return buffered(w, func(w *bufio.Writer) error {
 		if r.Compare {
@@ -222,6 +218,18 @@ func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
 		}
 		return nil
 	})
+}
+
+// asked returns the functions that globs name, and how many more Options.Top leaves out.
+func (r *CallReport) asked(globs []string) (fns []*CallFunction, left int, err error) {
+	fns = r.named(globs)
+	if len(fns) == 0 {
+		return nil, 0, fmt.Errorf("no function is like %s: cgemu annotate --inclusive=yes lists them", strings.Join(globs, " or "))
+	}
+	if top := r.r.o.Top; top > 0 && len(fns) > top {
+		fns, left = fns[:top], len(fns)-top
+	}
+	return fns, left, nil
 }
 
 // named returns the functions that globs name, those that are told apart by their callers also by what stands before them.

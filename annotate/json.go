@@ -37,16 +37,17 @@ type jsonWriter struct {
 func (r *Report) WriteJSON(w io.Writer) error { return buffered(w, r.writeJSON) }
 
 func (r *Report) writeJSON(w *bufio.Writer) error {
-	j := &jsonWriter{Writer: w, r: r}
-	j.quote = json.NewEncoder(&j.text)
-	j.quote.SetEscapeHTML(false)
-	j.WriteString("{\n\"schema\": \"" + SchemaName + "\",\n\"version\": " + strconv.Itoa(SchemaVersion) + ",\n")
-	j.WriteString("\"tool\": \"" + r.Tool + "\",\n\"compare\": " + strconv.FormatBool(r.Compare) + ",\n")
-	j.profiles()
-	j.columns()
-	j.WriteString("\"total\": {")
-	j.row(r.Total, r.Total)
-	j.WriteString("},\n\"omitted\": {\"functions\": " + strconv.Itoa(r.OmittedFunctions))
+	var fns []*CallFunction
+	left := 0
+	if r.tree != nil {
+		var err error
+		if fns, left, err = r.tree.shown(); err != nil {
+			return err
+		}
+	}
+	j := newJSONWriter(w, r)
+	j.head(r.Tool)
+	j.WriteString("\"omitted\": {\"functions\": " + strconv.Itoa(r.OmittedFunctions))
 	j.WriteString(", ")
 	j.row(r.Omitted, r.Total)
 	if r.Filtered.Counts != nil {
@@ -63,8 +64,25 @@ func (r *Report) writeJSON(w *bufio.Writer) error {
 		j.next(i)
 		j.function(f)
 	}
-	j.WriteString("\n]\n}\n")
+	j.WriteString("\n]")
+	if r.tree != nil {
+		j.WriteString(",\n")
+		j.callGraph(r.tree, fns, left, r.o.Tree)
+	}
+	j.WriteString("\n}\n")
 	return nil
+}
+
+// head writes what the report is of.
+func (j *jsonWriter) head(tool string) {
+	r := j.r
+	j.WriteString("{\n\"schema\": \"" + SchemaName + "\",\n\"version\": " + strconv.Itoa(SchemaVersion) + ",\n")
+	j.WriteString("\"tool\": \"" + tool + "\",\n\"compare\": " + strconv.FormatBool(r.Compare) + ",\n")
+	j.profiles()
+	j.columns()
+	j.WriteString("\"total\": {")
+	j.row(r.Total, r.Total)
+	j.WriteString("},\n")
 }
 
 // next begins an element of a list, on a line of its own.

@@ -63,7 +63,7 @@ type Options struct {
 	ShowFirst bool
 
 	// Inclusive has call graphs sort functions by their inclusive cost, and show that: with what they call. Tree says whom they show beside
-	// functions. WriteText shows the profiles' call graphs if either is asked for.
+	// functions. WriteText and WriteJSON show the profiles' call graphs if either is asked for.
 	Inclusive bool
 	Tree      Tree
 

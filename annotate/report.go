@@ -36,6 +36,7 @@ type Report struct {
 
 	o      Options
 	calls  *callReport       // the call graph, nil if there is none
+	tree   *CallReport       // likewise, as Options.Inclusive and Tree ask for it
 	inputs []Input           // of Profiles
 	wanted []*ReportFunction // Functions before Options.Top cut them
 	hidden []*ReportFunction // of a page: what Threshold and Top left out

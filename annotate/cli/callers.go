@@ -44,6 +44,9 @@ func Callers(name string, args []string, stdout, stderr io.Writer) int {
 		if err != nil {
 			return worded(err)
 		}
+		if o.format == "json" {
+			return r.WriteCallersJSON(out, values[0][0])
+		}
 		return r.WriteCallers(out, values[0][0])
 	})
 }
@@ -52,6 +55,7 @@ func Callers(name string, args []string, stdout, stderr io.Writer) int {
 func (o *options) callersOptions() []option {
 	return append(o.modOptions(), []option{
 		{names: []string{"--diff"}, own: true, flag: func(string) { o.diff = true }},
+		{names: []string{"--format"}, own: true, choices: formatNames[:2], set: text(&o.format)},
 		{names: []string{"--show"}, own: true, set: list(&o.Show)},
 		{names: []string{"--sort"}, own: true, set: list(&o.Sort)},
 		{names: []string{"--only"}, own: true, what: "glob", set: more(&o.Only)},

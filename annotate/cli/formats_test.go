@@ -40,12 +40,14 @@ func output(tb testing.TB, tool func(args []string, out, err *bytes.Buffer) int,
 
 func annotateTool(args []string, out, err *bytes.Buffer) int { return Annotate("x", args, out, err) }
 func diffTool(args []string, out, err *bytes.Buffer) int     { return Diff("x", args, out, err) }
+func callersTool(args []string, out, err *bytes.Buffer) int  { return Callers("x", args, out, err) }
 func mergeTool(args []string, out, err *bytes.Buffer) int    { return Merge("x", args, out, err) }
 
 // TestSchema validates what the tools write.
 func TestSchema(t *testing.T) {
 	s := schema(t)
 	one, two := randomFile(t, 1), randomFile(t, 2)
+	old, new := graphFile(t, 1), graphFile(t, 2)
 	for _, text := range []string{
 		output(t, annotateTool, "--format=json", "--threshold=0", "--derived=rates,cycles,parent,Ir/Dr", one),
 		output(t, annotateTool, "--format=json", "--threshold=20", one, two),
@@ -53,6 +55,12 @@ func TestSchema(t *testing.T) {
 		output(t, diffTool, "--format=json", "--derived=cycles,parent", one, two),
 		output(t, diffTool, "--format=json", one, one),
 		output(t, mergeTool, "--format=json", "--derived=parent", one, two),
+		output(t, annotateTool, "--format=json", "--inclusive", "--tree=both", "--derived=parent", old),
+		output(t, annotateTool, "--format=json", "--tree=caller", old, new),
+		output(t, annotateTool, "--format=json", "--inclusive", old),
+		output(t, diffTool, "--format=json", "--tree=calling", old, new),
+		output(t, callersTool, "--format=json", "f", old),
+		output(t, callersTool, "--format=json", "--diff", "*", old, new),
 	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		require.NoError(t, err, text)
@@ -69,9 +77,38 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, s.Validate(doc), change[1])
 	}
+	for _, change := range [][2]string{
+		{`"callGraph"`, `"calls"`}, {`"recursive": true`, `"recursive": 1`}, {`"object"`, `"objects"`}, {`"line": 3, "calls": 2}`, `"line": 3, "calls": 2, "counts": 1}`},
+	} {
+		text := output(t, callersTool, "--format=json", "f", old)
+		require.Contains(t, text, change[0])
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.Replace(text, change[0], change[1], 1)))
+		require.NoError(t, err)
+		require.Error(t, s.Validate(doc), change[1])
+	}
 	copied, err := os.ReadFile("../../docs/profile.schema.json")
 	require.NoError(t, err)
 	require.Equal(t, annotate.Schema, string(copied), "copy annotate/profile.schema.json to docs")
+}
+
+// graphFile writes a profile with a call graph: functions call themselves and each other.
+func graphFile(tb testing.TB, n uint64) string {
+	p := cgout.New("Ir", "Dr")
+	p.Cmd, p.Graph = "./x", cgout.NewCallGraph(2)
+	fn := func(name string) cgout.Func { return cgout.Func{Object: "/x", File: "x.c", Name: name} }
+	for i, name := range []string{"main", "f", "odd", "even", "\xff"} {
+		p.Add("x.c", name, i, 10*n, 1)
+		p.Graph.AddCost(fn(name), "x.c", i, 10*n, 1)
+	}
+	for _, c := range []struct {
+		from, to string
+		cost     uint64
+	}{{"main", "f", 30}, {"f", "f", 5}, {"f", "odd", 20}, {"odd", "even", 15}, {"even", "odd", 10}, {"f", "\xff", 10}} {
+		p.Graph.AddCall(cgout.Call{Caller: fn(c.from), File: "x.c", Line: 3, Callee: fn(c.to), CalleeLine: 1, Count: 2, Counts: []uint64{n * c.cost, 2}})
+	}
+	path := filepath.Join(tb.TempDir(), fmt.Sprintf("g%d", n))
+	require.NoError(tb, p.WriteFile(path))
+	return path
 }
 
 // randomFile writes a small profile.

@@ -76,11 +76,13 @@ var callersCommand = usage.Command{
 		{Name: "cgemu callers malloc callgrind.out.1000", Text: "who calls malloc, and what does that cost?"},
 		{Name: "cgemu callers '__str*' callgrind.out.1000", Text: "the same of several functions"},
 		{Name: "cgemu callers --diff malloc old.out new.out", Text: "calls and costs of two runs"},
+		{Name: "cgemu callers --format=json malloc callgrind.out.1000", Text: "for programs"},
 	},
 	Groups: []usage.Group{
 		{Title: "Options", Options: slices.Concat(usageHelp, usageMod, []usage.Option{
 			{Names: []string{"--diff"}, Text: "show what differs between two profiles: old, new, delta and factor"},
-			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all; with --diff the first of --sort)"},
+			{Names: []string{"--format"}, Arg: "FORMAT", Values: formatNames[:2], Text: "text or json (default: text)"},
+			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all; in text with --diff the first of --sort)"},
 			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "sort by these events (default: in the profile's order)"},
 			{Names: []string{"--only"}, Arg: "GLOB", Text: "only functions in files of that name; repeatable"},
 			{Names: []string{"--strip-hash"}, Text: "function names without hashes and suffixes of clones"},

@@ -68,7 +68,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 		err = o.asmFormat(p.used)
 	}
 	if err == nil && !stop {
-		err = needed(p.used, !o.machine(), "--format=text", callNames...)
+		err = needed(p.used, o.showsCalls(), "--format=text or json", callNames...)
 	}
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)

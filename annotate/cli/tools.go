@@ -46,7 +46,7 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 	defer o.closeImages()
 	o.asTable = o.asTable || table && o.format == "" || o.callsAsked() && !o.machine()
 	if err == nil && !stop {
-		err = needed(p.used, !o.machine(), "--format=text", callNames...)
+		err = needed(p.used, o.showsCalls(), "--format=text or json", callNames...)
 	}
 	if err == nil && !stop {
 		err = needed(p.used, o.asTable || o.machine(), "--table or a --format", tableOptions...)
@@ -63,7 +63,7 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 		if err := o.modError(); err != nil {
 			return err
 		}
-		if o.callsAsked() {
+		if o.callsAsked() && !o.machine() {
 			profiles := o.profiles()
 			return worded(annotate.WriteTextDiff(out, o.Options, profiles[0], profiles[1]))
 		}

@@ -98,8 +98,11 @@ var (
 		compareOptions...)
 )
 
-// callNames are the options that show a call graph, which texts do.
+// callNames are the options that show a call graph, which texts and JSON do.
 var callNames = []string{"--inclusive", "--inclusive=yes", "--tree"}
+
+// showsCalls reports whether the format can have one.
+func (o *options) showsCalls() bool { return !o.machine() || o.format == "json" }
 
 // needed reports options that were used in vain.
 func needed(used []string, ok bool, what string, names ...string) error {
