@@ -72,3 +72,36 @@ func TestJITNamesWrong(t *testing.T) {
 	require.Len(t, r.Warnings, 1)
 	require.ErrorContains(t, r.Warnings[0], "perf-1000.map: line 1 is not START SIZE NAME")
 }
+
+// TestJITNamesLate runs a program whose functions jump to each other, and get names after they have run: from then on each is called by what jumps to it. What ran
+// before that was, for all that could be known, one function.
+func TestJITNamesLate(t *testing.T) {
+	program := compile(t, "gcc", "-O1", "testdata/jitlate.c", "-o")
+	var texts []string
+	for _, engine := range fullEngines {
+		r := start(t, cgemu.Config{Args: []string{program}, Engine: engine, Dir: t.TempDir(), Overlay: true, CallGraph: true})
+		require.Zero(t, r.Exit.Status())
+		require.Empty(t, r.Warnings)
+		texts = append(texts, callgrindText(t, r.Profile))
+		calls, costs := map[string]uint64{}, map[string]uint64{}
+		for c := range r.Profile.Graph.Calls {
+			calls[c.Caller.Name+" > "+c.Callee.Name] += c.Count
+			costs[c.Caller.Name+" > "+c.Callee.Name] += c.Counts[0]
+		}
+		for i, name := range []string{"direct", "indirect", "through"} {
+			n, first := uint64(i)+2, uint64(1)
+			if name == "through" {
+				first = 64
+			}
+			require.EqualValues(t, 13, calls["main > "+name], name)
+			require.EqualValues(t, 13*(n+first)+2*(10+5*100+7*1000), costs["main > "+name], name)
+			require.EqualValues(t, 12, calls[name+" > "+name+" body"], name)
+			require.EqualValues(t, 12*n+2*(5*100+7*1000), costs[name+" > "+name+" body"], name)
+		}
+		require.EqualValues(t, 3, calls["main > enter"])
+		require.EqualValues(t, 3+2*9, calls["enter > ping"]+calls["pong > ping"])
+		require.EqualValues(t, 2*9, calls["ping > pong"])
+		require.EqualValues(t, 3*(1+9*3+3+9), costs["main > enter"])
+	}
+	require.Equal(t, texts[0], texts[1])
+}

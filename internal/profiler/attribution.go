@@ -39,6 +39,8 @@ type attribution struct {
 	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such code without one.
 	jit      jitnames.Names
 	nameless bool
+	// seen is code in no object that functionAt was asked about while it had no name.
+	seen namelessCode
 	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none.
 	inline bool
 	in     *dwarfmap.Inlined

@@ -36,6 +36,8 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	if c.object == nil {
 		if jit, ok := c.jitName(a); ok {
 			f.ID = emu.Addr(jit.Lo)
+		} else {
+			c.seen.note(a)
 		}
 		return f
 	}

@@ -2,11 +2,13 @@ package profiler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
@@ -153,9 +155,82 @@ func (c *attribution) totals() []uint64 {
 func (p *Profiler) Named(f jitnames.Function) {
 	if p.calls != nil { // Which functions call each other is known by names, too.
 		p.Invalidate(emu.Addr(f.Lo), emu.Addr(f.Hi))
+		p.renamed = p.renamed || p.costs.seen.has(f)
 	}
 	if !p.costs.jit.Add(f) && !p.manyNames {
 		p.manyNames = true
 		p.costs.objects.Warn(fmt.Errorf("process %d names too many functions that it makes, or too large ones: some stay without", p.pid))
+	}
+}
+
+// namelessCode is code in no object that had no name when it was executed, by the units of namelessUnit bytes that hold it. To an engine that records calls all of it is one
+// function, and what it knows of jumps within that has to be forgotten when a part gets a name.
+type namelessCode struct {
+	units map[emu.Addr]bool
+	// all says that it is too much to be known apart.
+	all bool
+}
+
+const (
+	namelessUnit = 16
+	maxNameless  = 1 << 18
+)
+
+func (n *namelessCode) note(a emu.Addr) {
+	if n.all = n.all || len(n.units) == maxNameless; n.all {
+		return
+	}
+	if n.units == nil {
+		n.units = map[emu.Addr]bool{}
+	}
+	n.units[a/namelessUnit] = true
+}
+
+// has reports whether some of f may be among it.
+func (n *namelessCode) has(f jitnames.Function) bool {
+	first, last := emu.Addr(f.Lo)/namelessUnit, emu.Addr(f.Hi-1)/namelessUnit
+	if n.all {
+		return true
+	}
+	if last-first < emu.Addr(len(n.units)) {
+		for u := first; u <= last; u++ {
+			if n.units[u] {
+				return true
+			}
+		}
+		return false
+	}
+	for u := range n.units {
+		if u >= first && u <= last {
+			return true
+		}
+	}
+	return false
+}
+
+// pages returns the pages on which it is, in order.
+func (n *namelessCode) pages() (list []emu.Addr) {
+	for u := range n.units {
+		list = append(list, (u * namelessUnit).PageDown())
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// forgetNameless has the engine forget all code that had no name, since some of it has got one. It is to be called before the engine runs: names come in many at a time.
+func (p *Profiler) forgetNameless() {
+	p.renamed = false
+	seen := p.costs.seen
+	p.costs.seen = namelessCode{}
+	if seen.all {
+		for _, v := range p.space.VMAs() {
+			if !v.File && v.Prot&mem.Exec != 0 {
+				p.Invalidate(v.Lo, v.Hi)
+			}
+		}
+		return
+	}
+	for _, page := range seen.pages() {
+		p.Invalidate(page, page+emu.PageSize)
 	}
 }

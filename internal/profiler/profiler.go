@@ -78,6 +78,8 @@ type Profiler struct {
 	benchmarks *goBenchmarks
 	// manyNames says that functions were left out of those that the program names.
 	manyNames bool
+	// renamed says that code got a name after the engine asked about it.
+	renamed bool
 }
 
 // New returns a Profiler of e, which executes what is in m for the process pid.
@@ -157,7 +159,7 @@ func (p *Profiler) Exec(argv []string) {
 	}
 	p.benchmarks.reset()
 	p.costs.each(p.costs.settle)
-	p.costs.jit = jitnames.Names{}
+	p.costs.jit, p.costs.seen = jitnames.Names{}, namelessCode{}
 	p.costs.profile.Cmd = strings.Join(argv, " ")
 }
 
@@ -186,6 +188,9 @@ func (p *Profiler) Describe(a emu.Addr) string { return p.costs.describe(p.space
 func (p *Profiler) Run(cpu *emu.CPU, budget uint64) emu.Stop {
 	p.watch.Scan()
 	p.runs(cpu)
+	if p.renamed {
+		p.forgetNameless()
+	}
 	for {
 		if want := p.counting(cpu); want != p.now {
 			p.now = want
