@@ -104,4 +104,20 @@ func TestJITNamesLate(t *testing.T) {
 		require.EqualValues(t, 3*(1+9*3+3+9), costs["main > enter"])
 	}
 	require.Equal(t, texts[0], texts[1])
+
+	// Told apart by callers, which have their last names, too.
+	cfg := cgemu.Config{Args: []string{program}, Engine: "interp", Dir: t.TempDir(), Overlay: true, CallGraph: true, DumpInstr: true}
+	plain := start(t, cfg)
+	cfg.SeparateCallers = 2
+	apart := start(t, cfg)
+	require.True(t, callgrindText(t, withoutCallers(plain.Profile)) == callgrindText(t, withoutCallers(apart.Profile)))
+	insns := map[string]uint64{}
+	for _, in := range apart.Profile.Insns.List {
+		insns[in.Func] += in.Counts[0]
+	}
+	for _, f := range apart.Profile.Graph.Functions().Functions {
+		require.NotContains(t, f.Name, "'???'", "a caller of %s has a name", f.Name)
+		require.Equal(t, f.Self[0], insns[f.Name], f.Name)
+	}
+	require.EqualValues(t, 12*2+2*(5*100+7*1000), insns["direct body'direct'main"])
 }

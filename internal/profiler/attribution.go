@@ -126,68 +126,60 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 		return
 	}
 	loc := c.place(m, a)
-	if row := c.lateRow(a, loc); row != nil {
-		row[col] += n
-	} else {
-		if c.graph == nil && c.insns == nil && !c.inline {
-			centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
-			c.profile.Counts(centre)[col] += n
+	if c.graph == nil && !c.nameless {
+		centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
+		c.profile.Counts(centre)[col] += n
+		switch {
+		case c.insns != nil:
+			c.insns.add(m, a, c.insnKey(a, loc), col, n)
+		case !c.inline:
 			c.run = costRun{a, a + c.same, c.profile, centre}
-			return
 		}
-		c.addTo(a, loc, e, n)
-	}
-	if c.insns != nil {
-		c.insns.add(m, a, c.insnKey(a, loc), col, n)
-	}
-}
-
-// addTo adds n events of the instruction at a, whose place is loc, to the profile and its graph.
-func (c *attribution) addTo(a emu.Addr, loc dwarfmap.Loc, e emu.Event, n uint64) {
-	col := c.columns[e]
-	if c.graph == nil {
-		c.profile.Counts(c.profile.Centre(loc.File, loc.Func, loc.Line))[col] += n
 		return
 	}
-	outer, _ := c.owner(a, loc)
-	if c.inline && e == emu.Ir && c.object != nil {
-		c.enterInlined(outer, c.vaddr(a), n)
+	k, _ := c.key(a, loc, c.context)
+	c.addTo(a, k, loc, e, n)
+	if c.insns != nil {
+		in := c.insnKey(a, loc)
+		if k.at != 0 || k.context != 0 {
+			in.fn = k
+		}
+		c.insns.add(m, a, in, col, n)
 	}
-	c.row[col] = n
-	fn := c.inner(outer, c.row)
-	c.row[col] = 0
-	c.profile.Counts(c.profile.Centre(loc.File, fn.Name, loc.Line))[col] += n
-	c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
 }
 
-// lateRow is where counts of the instruction at a are kept if it may get another name than loc has, nil if not.
-func (c *attribution) lateRow(a emu.Addr, loc dwarfmap.Loc) []uint64 {
-	if !c.nameless {
-		return nil
+// addTo adds n events of the instruction at a, whose place in the function k is loc, to the profile and its graph.
+func (c *attribution) addTo(a emu.Addr, k funcKey, loc dwarfmap.Loc, e emu.Event, n uint64) {
+	col := c.columns[e]
+	if c.graph != nil {
+		if c.inline && e == emu.Ir && c.object != nil {
+			c.enterInlined(k, c.vaddr(a), n)
+		}
+		c.row[col] = n
+		c.addInlined(k, c.row)
+		c.row[col] = 0
 	}
-	return c.late.code(lateCode{a, loc.Func, c.context}, len(c.row))
+	if c.isLate(&k) {
+		if row := c.late.code(lateCode{k, loc.File, loc.Line}, len(c.row)); row != nil {
+			row[col] += n
+			return
+		}
+	}
+	fn := c.function(k)
+	c.profile.Counts(c.profile.Centre(loc.File, fn.Name, loc.Line))[col] += n
+	if c.graph != nil {
+		c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
+	}
 }
 
 // insnKey is the instruction at a, whose place is loc.
 func (c *attribution) insnKey(a emu.Addr, loc dwarfmap.Loc) insnKey {
-	if c.context != 0 && !c.nameless {
-		outer, _ := c.owner(a, loc)
-		loc.Func = c.inlined(c.in, inlineKey{c.in, outer, c.context}).Name
-	}
 	if c.object != nil {
 		if va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); ok {
 			return insnKey{object: c.last.Path, addr: va, loc: loc}
 		}
 	}
-	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc, late: c.nameless, context: c.lateContext()}
-}
-
-// lateContext is the context of code without a name, 0 for other code, whose name has it.
-func (c *attribution) lateContext() callgraph.Context {
-	if c.nameless {
-		return c.context
-	}
-	return 0
+	return insnKey{object: dwarfmap.Unknown, addr: uint64(a), loc: loc}
 }
 
 // takeOne returns the costs so far of what is counted now, and begins anew.

@@ -110,8 +110,8 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	c := p.costs
 	row := make([]uint64, len(c.row))
 	p.calls.Collect(lo, hi, func(s callgraph.Sum) {
-		if c.context = s.Caller; s.Jump {
-			if n := c.jump(p.space, s.Site, s.Target, false); n != nil {
+		if s.Jump {
+			if n := c.jump(p.space, s.Site, s.Target, false, s.Caller); n != nil {
 				n.taken += s.Calls
 			}
 			return
@@ -123,32 +123,23 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 			}
 		}
 		from := c.place(p.space, s.Site)
-		caller, _ := c.owner(s.Site, from)
 		k := lateCall{file: from.File, line: from.Line}
-		if c.nameless {
-			k.caller, k.site, k.from = caller, s.Site, s.Caller
-		} else {
-			k.caller = c.inner(caller, row)
-		}
-		callee, begin := c.owner(s.Target, c.placeOutside(p.space, s.Target))
-		if k.callee, k.calleeLine = callee, begin.Line; c.nameless {
-			k.target, k.to = s.Target, s.Callee
-		} else {
-			k.callee.Name = c.inContext(callee.Name, s.Callee)
-		}
+		k.caller, _ = c.key(s.Site, from, s.Caller)
+		c.addInlined(k.caller, row)
+		callee, begin := c.key(s.Target, c.placeOutside(p.space, s.Target), s.Callee)
+		k.callee, k.calleeLine = callee, begin.Line
 		c.addCalls(&k, s.Calls, row)
 	})
 }
 
-// addCalls adds calls and what they cost to the graph, or to what has no name yet.
+// addCalls adds calls and what they cost to the graph, or to what may get other names.
 func (c *attribution) addCalls(k *lateCall, calls uint64, costs []uint64) {
 	var sums []uint64
-	if k.site != 0 || k.target != 0 {
+	if c.isLate(&k.caller) || c.isLate(&k.callee) {
 		sums = c.late.call(*k, len(costs))
 	}
 	if sums == nil {
-		k := c.named(*k)
-		sums = c.graph.CallsOf(k.caller, k.file, k.line, k.callee, k.calleeLine)
+		sums = c.graph.CallsOf(c.function(k.caller), k.file, k.line, c.function(k.callee), k.calleeLine)
 	}
 	sums[0] += calls
 	for i, n := range costs {

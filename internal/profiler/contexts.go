@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cgemu/cgemu/dwarfmap"
@@ -103,16 +104,18 @@ func (c *attribution) inContext(name string, context callgraph.Context, outer ..
 	if len(outer) > 0 {
 		return c.joinContext(append([]string{name}, outer...), context)
 	}
-	if l := &t.last; l.context != context || l.name != name {
-		suffix, ok := t.suffixes[context]
-		if !ok {
-			suffix = strings.TrimPrefix(c.joinContext([]string{name}, context), name)
-			if !c.lateIn(context) {
-				t.suffixes[context] = suffix
-			}
-		}
-		*l = lastContext{context, name, name + suffix}
+	if l := &t.last; l.context == context && l.name == name {
+		return l.full
 	}
+	suffix, ok := t.suffixes[context]
+	if !ok {
+		suffix = strings.TrimPrefix(c.joinContext([]string{name}, context), name)
+		if c.hasLate(context) {
+			return name + suffix
+		}
+		t.suffixes[context] = suffix
+	}
+	t.last = lastContext{context, name, name + suffix}
 	return t.last.full
 }
 
@@ -147,12 +150,22 @@ func (c *attribution) joinContext(names []string, context callgraph.Context) str
 	return strings.Join(list, "'")
 }
 
-// lateIn reports whether a context has callers that may get names yet.
+// lateIn reports whether a context has callers without a name.
 func (c *attribution) lateIn(context callgraph.Context) bool {
-	for _, n := range c.contexts.lists(context) {
-		if c.contexts.list[n].at != 0 {
-			return true
-		}
+	if context == 0 {
+		return false
 	}
-	return false
+	return slices.ContainsFunc(c.contexts.lists(context)[1:], func(i uint32) bool {
+		at := c.contexts.list[i].at
+		if at == 0 {
+			return false
+		}
+		_, named := c.jitName(at)
+		return !named
+	})
+}
+
+// hasLate reports whether a context has callers that had no name at first: that may change.
+func (c *attribution) hasLate(context callgraph.Context) bool {
+	return slices.ContainsFunc(c.contexts.lists(context)[1:], func(i uint32) bool { return c.contexts.list[i].at != 0 })
 }

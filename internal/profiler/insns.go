@@ -4,7 +4,6 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -15,9 +14,8 @@ type insnKey struct {
 	object string
 	addr   uint64
 	loc    dwarfmap.Loc
-	// late says that another name than that of loc may become known, to which those of the callers in a context are added.
-	late    bool
-	context callgraph.Context
+	// fn is its function, if that is to have another name than loc has when the counts are taken.
+	fn funcKey
 }
 
 // An insnTable gathers counts by instruction.
@@ -44,11 +42,11 @@ func (t *insnTable) add(m *mem.Space, a emu.Addr, k insnKey, column int, n uint6
 	in.Counts[column] += n
 }
 
-// rename gives instructions whose names may become known late those that name returns.
-func (t *insnTable) rename(name func(k insnKey) string) {
+// rename gives instructions the names of their functions that name returns.
+func (t *insnTable) rename(name func(k funcKey) string) {
 	for k, in := range t.found {
-		if k.late {
-			in.Func = name(k)
+		if k.fn != (funcKey{}) {
+			in.Func = name(k.fn)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package profiler
 import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -11,10 +12,18 @@ import (
 // conditional jump was taken. Indirect ones an engine records.
 type jumpTable map[jumpKey]*jumpCounts
 
-// A jumpKey is a jump: the address of its instruction as its object numbers it, and what it is to a call graph, without counts.
+// A jumpKey is a jump: the address of its instruction as its object numbers it, from where to where it leads, and whether it is conditional.
 type jumpKey struct {
-	addr uint64
-	jump cgout.Jump
+	addr        uint64
+	from, to    jumpEnd
+	conditional bool
+}
+
+// A jumpEnd is a line of a function.
+type jumpEnd struct {
+	fn   funcKey
+	file string
+	line int
 }
 
 // A jumpCounts is how often an instruction jumped, and how often it was executed.
@@ -30,13 +39,14 @@ func (t jumpTable) of(k jumpKey) *jumpCounts {
 	return n
 }
 
-// addTo adds the jumps to a graph: those of instructions that never jumped are none.
-func (t jumpTable) addTo(graph *cgout.CallGraph) {
-	for k, n := range t {
+// addJumps adds the jumps to a graph: those of instructions that never jumped are none.
+func (c *attribution) addJumps(graph *cgout.CallGraph) {
+	for k, n := range c.jumps {
 		if n.taken > 0 {
-			j := k.jump
-			j.Count, j.Executed = n.taken, n.executed
-			graph.AddJump(j)
+			graph.AddJump(cgout.Jump{
+				Func: c.function(k.from.fn), File: k.from.file, Line: k.from.line, TargetFunc: c.function(k.to.fn).Name, TargetFile: k.to.file, TargetLine: k.to.line,
+				Conditional: k.conditional, Count: n.taken, Executed: n.executed,
+			})
 		}
 	}
 }
@@ -55,7 +65,7 @@ func (c *attribution) addJump(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	if !conditional && in.Flow != x86.FlowJmp {
 		return
 	}
-	counts := c.jump(m, a, a+emu.Addr(in.Len)+emu.Addr(in.Target), conditional)
+	counts := c.jump(m, a, a+emu.Addr(in.Len)+emu.Addr(in.Target), conditional, c.context)
 	switch {
 	case counts == nil:
 	case e == emu.Taken || !conditional:
@@ -65,25 +75,22 @@ func (c *attribution) addJump(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	}
 }
 
-// jump returns the counts of the jumps from a to target, nil if these are not within one function, on the way to one, or of no known line.
-func (c *attribution) jump(m *mem.Space, a, target emu.Addr, conditional bool) *jumpCounts {
+// jump returns the counts of the jumps from a to target in a context, nil if these are not within one function, on the way to one, or of no known line.
+func (c *attribution) jump(m *mem.Space, a, target emu.Addr, conditional bool, context callgraph.Context) *jumpCounts {
 	from, to := c.functionAt(m, a), c.functionAt(m, target)
 	if from.ID != to.ID || from.Passes || from.ID == noObject {
 		return nil
 	}
-	k := jumpKey{jump: cgout.Jump{Conditional: conditional}}
-	place := func(a emu.Addr) (fn cgout.Func, file string, line int) {
+	end := func(a emu.Addr) jumpEnd {
 		loc := c.place(m, a)
-		outer, _ := c.owner(a, loc)
-		return c.inlined(c.in, inlineKey{c.in, outer, c.context}), loc.File, loc.Line
+		fn, _ := c.key(a, loc, context)
+		return jumpEnd{fn, loc.File, loc.Line}
 	}
-	var fn cgout.Func
-	fn, k.jump.TargetFile, k.jump.TargetLine = place(target)
-	k.jump.TargetFunc = fn.Name
-	if k.jump.Func, k.jump.File, k.jump.Line = place(a); k.jump.Line == 0 || k.jump.TargetLine == 0 {
+	k := jumpKey{to: end(target), from: end(a), addr: uint64(a), conditional: conditional}
+	if k.from.line == 0 || k.to.line == 0 {
 		return nil
 	}
-	if k.addr = uint64(a); c.object != nil {
+	if c.object != nil {
 		k.addr = c.vaddr(a)
 	}
 	return c.jumps.of(k)

@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/cgout"
-	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
@@ -15,7 +13,7 @@ import (
 // maxLate is how many addresses and pairs of them an attribution keeps until names may be known: some 40 MB with all simulations.
 const maxLate = 1 << 18
 
-// A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet. Such compilers may write their
+// A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet, or of code called by such. Such compilers may write their
 // names as late as at the end of the program.
 type lateTable struct {
 	index map[lateCode]int
@@ -26,23 +24,21 @@ type lateTable struct {
 	sums  []uint64 // of pairs[i]: its calls and width counts, from i*(width+1) on
 }
 
-// A lateCode is an instruction, what its function is called if no name becomes known, and in which context it was executed.
+// A lateCode is a line of a function, or an instruction of one without a name.
 type lateCode struct {
-	at      emu.Addr
-	name    string
-	context callgraph.Context
+	fn   funcKey
+	file string
+	line int
 }
 
-// A lateCall is calls of which a caller or callee has no name yet: site and target are the addresses of what has none, 0 for the other, from and to their contexts.
+// A lateCall is calls of one function by another.
 type lateCall struct {
-	caller, callee   cgout.Func
+	caller, callee   funcKey
 	file             string
 	line, calleeLine int
-	site, target     emu.Addr
-	from, to         callgraph.Context
 }
 
-// code returns the row of an instruction, nil if there is no room for it.
+// code returns the row of a line, nil if there is no room for it.
 func (t *lateTable) code(k lateCode, width int) []uint64 {
 	i, ok := t.index[k]
 	if !ok {
@@ -99,41 +95,29 @@ func (c *attribution) settle() {
 	c.settleInto(c.profile, c.graph)
 	c.late, c.inlines = lateTable{}, inlineTable{}
 	clear(c.jumps)
-	if c.insns != nil && (c.jit.Len() > 0 || c.contexts.cfg.SeparatedBy() > 0) {
-		c.insns.rename(func(k insnKey) string { return c.inContext(c.lateName(emu.Addr(k.addr), k.loc.Func), k.context) })
+	if c.insns != nil {
+		c.insns.rename(func(k funcKey) string { return c.function(k).Name })
 	}
 }
 
 // settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if it has none.
 func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
 	c.addInlinedCalls(graph)
-	c.jumps.addTo(graph)
+	c.addJumps(graph)
 	t, width := &c.late, len(c.row)
 	for i, code := range t.list {
-		name, row := c.inContext(c.lateName(code.at, code.name), code.context), t.rows[i*width:(i+1)*width]
-		p.Add(dwarfmap.Unknown, name, 0, row...)
+		fn, row := c.function(code.fn), t.rows[i*width:(i+1)*width]
+		p.Add(code.file, fn.Name, code.line, row...)
 		if graph != nil {
-			graph.AddCost(cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: name}, dwarfmap.Unknown, 0, row...)
+			graph.AddCost(fn, code.file, code.line, row...)
 		}
 	}
 	for i, k := range t.pairs {
-		k = c.named(k)
 		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
 		graph.AddCall(cgout.Call{
-			Caller: k.caller, File: k.file, Line: k.line, Callee: k.callee, CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
+			Caller: c.function(k.caller), File: k.file, Line: k.line, Callee: c.function(k.callee), CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
 		})
 	}
-}
-
-// named returns k with the names that its functions have now.
-func (c *attribution) named(k lateCall) lateCall {
-	if k.site != 0 {
-		k.caller.Name = c.inContext(c.lateName(k.site, k.caller.Name), k.from)
-	}
-	if k.target != 0 {
-		k.callee.Name = c.inContext(c.lateName(k.target, k.callee.Name), k.to)
-	}
-	return k
 }
 
 // totals are the sums of all counts that were not taken.
