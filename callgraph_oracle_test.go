@@ -218,8 +218,9 @@ func TestOracleSeparateCallersDynamic(t *testing.T) {
 	for _, args := range [][]string{
 		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
 		{"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"}, {"/usr/bin/sha256sum", "text"},
+		{compile(t, "g++", "-O1", "testdata/oracle/virtual.cc", "-o")}, {compile(t, "gcc", "-O1", "testdata/oracle/qsort.c", "-o")}, {compile(t, "g++", "-O1", "testdata/oracle/exceptions.cc", "-o")},
 	} {
-		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
+		t.Run(filepath.Base(args[0]), func(t *testing.T) {
 			ref := filepath.Join(dir, "ref")
 			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--separate-callers=40", "--separate-recs=1"), nil, ref, args)
 			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true, SeparateCallers: 4}))

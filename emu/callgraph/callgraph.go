@@ -81,6 +81,14 @@ type arcKey struct {
 	jump          bool
 }
 
+// recentBits is the binary logarithm of how many arcs are found without the map.
+const recentBits = 11
+
+// hash is a number whose highest bits differ for different keys (Fibonacci hashing).
+func (k *arcKey) hash() uint64 {
+	return (uint64(k.site) + 31*uint64(k.target) + 961*uint64(k.caller)) * 0x9e3779b97f4a7c15
+}
+
 // A stack has the frames of one of the guest's stacks, the innermost last.
 type stack struct {
 	frames []Frame
@@ -116,6 +124,11 @@ type Recorder struct {
 
 	arcs  []arc
 	index map[arcKey]int
+	// recent are some of index that were looked up.
+	recent [1 << recentBits]struct {
+		key arcKey
+		arc int // the number of it, from 1 on; 0 for none
+	}
 	// pages has the arcs of each page, those of their sites and of their targets; functions is what function said.
 	pages     map[emu.Addr][]int
 	functions [functionParts]emu.Function
@@ -187,6 +200,11 @@ func (r *Recorder) CountJump(site, target emu.Addr) {
 }
 
 func (r *Recorder) arcAt(key arcKey) uint64 {
+	recent := &r.recent[key.hash()>>(64-recentBits)]
+	if recent.arc != 0 && recent.key == key {
+		r.refresh(recent.arc - 1)
+		return r.Base + uint64(8*(recent.arc-1)*r.Width())
+	}
 	i, ok := r.index[key]
 	if !ok {
 		i = len(r.arcs)
@@ -199,6 +217,7 @@ func (r *Recorder) arcAt(key arcKey) uint64 {
 			}
 		}
 	}
+	recent.key, recent.arc = key, i+1
 	r.refresh(i)
 	return r.Base + uint64(8*i*r.Width())
 }

@@ -15,8 +15,9 @@ import (
 type cache struct {
 	counting emu.Counting
 	blocks   map[emu.Addr]*block
-	// recent has blocks that were looked up, by the lowest bits of their addresses.
-	recent [1 << 12]*block
+	// recent has blocks that were looked up, by the lowest bits of their addresses. recorded has those of a guest whose calls are recorded: exec, which finds blocks in recent, is to
+	// come back after each.
+	recent, recorded [1 << 12]*block
 }
 
 // A block is a straight run of instructions.
@@ -72,13 +73,10 @@ type planned struct {
 
 // lookup returns the block at pc, or the fault of fetching it.
 func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
-	if e.calls != nil { // exec, which finds blocks in recent, is to come back after each
-		if b := e.blocks[pc]; b != nil {
-			return b, nil
-		}
-		return e.decode(pc)
-	}
 	slot := &e.recent[pc%emu.Addr(len(e.recent))]
+	if e.calls != nil {
+		slot = &e.recorded[pc%emu.Addr(len(e.recorded))]
+	}
 	if b := *slot; b != nil && b.pc == pc && !b.dropped {
 		return b, nil
 	}
