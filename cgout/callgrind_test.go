@@ -295,9 +295,9 @@ func TestCallgrindThread(t *testing.T) {
 
 // TestReadCompressedContexts reads functions and their callers as Callgrind's --compress-mangled=yes writes them.
 func TestReadCompressedContexts(t *testing.T) {
-	p, err := Read("x", strings.NewReader("version: 1\nevents: Ir\nfn=(1) main\nfn=(2) f\nfn=(3) (2)'(1)\n3 7\ncfn=(4) (2)'2'(9)'(1)\ncalls=1 1\n4 5\nfn=(5) (6)\n5 6\n"))
+	p, err := Read("x", strings.NewReader("version: 1\nevents: Ir\nfn=(1) main\nfn=(2) f\nfn=(3) (2)'(1)\n3 7\ncfn=(4) (2)'2'(9)'(1)\ncalls=1 1\n4 5\nfn=(5) (1)\n5 6\n"))
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`{"???" "???" "(6)"} "???" 5 [6]`, `{"???" "???" "f'main"} "???" 3 [7]`, `{"???" "???" "f'main"} "???" 4 -> {"???" "???" "f'2'(9)'main"} 1: 1 [5]`,
+		`{"???" "???" "(1)"} "???" 5 [6]`, `{"???" "???" "f'main"} "???" 3 [7]`, `{"???" "???" "f'main"} "???" 4 -> {"???" "???" "f'2'(9)'main"} 1: 1 [5]`,
 	}, dumpGraph(p.Graph))
 }

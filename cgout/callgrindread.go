@@ -252,6 +252,9 @@ func (r *callgrindReader) name(value []byte, names map[string]string) (string, e
 // inContext returns a name: Callgrind's --compress-mangled=yes writes a function and its callers, (1)'(2), by the numbers of their names.
 func inContext(text string, names map[string]string) string {
 	parts := strings.Split(text, "'")
+	if len(parts) == 1 {
+		return text
+	}
 	for i, part := range parts {
 		if len(part) < 3 || part[0] != '(' || part[len(part)-1] != ')' {
 			continue
