@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -155,18 +157,43 @@ func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
 	e.gatherOnce()
-	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
-		e.gather()
-	} else {
-		for p := lo.PageDown(); p < hi; p += emu.PageSize {
+	drain := func(lo, hi emu.Addr) {
+		for ev := range e.collected {
+			e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+		}
+	}
+	// A few pages at a time, so that not all counts there are lie in tallies. All blocks with code on a page are known by it.
+	for pages := range slices.Chunk(e.pagesWithin(lo, hi), collectPages) {
+		for _, p := range pages {
 			for _, t := range e.pages[p] {
 				e.gatherBlock(t)
 			}
 		}
+		drain(lo, min(hi, pages[len(pages)-1]+emu.PageSize))
 	}
-	for ev := range e.collected {
-		e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+	drain(lo, hi)
+}
+
+// collectPages is how many pages of code are collected at a time.
+const collectPages = 64
+
+// pagesWithin returns the pages with code that overlap [lo, hi), in ascending order.
+func (e *Engine) pagesWithin(lo, hi emu.Addr) (list []emu.Addr) {
+	if (hi-lo)/emu.PageSize > emu.Addr(len(e.pages)) {
+		for p := range e.pages {
+			if p+emu.PageSize > lo && p < hi {
+				list = append(list, p)
+			}
+		}
+		slices.Sort(list)
+		return list
 	}
+	for p := lo.PageDown(); p < hi; p += emu.PageSize {
+		if len(e.pages[p]) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered says whether its entry is counted.

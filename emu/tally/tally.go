@@ -13,8 +13,11 @@ import (
 // A Tally holds counts by guest address. The zero Tally is empty.
 type Tally struct {
 	pages map[emu.Addr]*page
-	// sorted has the pages in ascending order; nil if there are others since.
-	sorted []pageAt
+	// list has them, too, in ascending order unless unsorted is set.
+	list     []pageAt
+	unsorted bool
+	// free are pages of zeros for addresses to come.
+	free []*page
 	// The page of the last add: counts come in runs.
 	lastAt emu.Addr
 	last   *page
@@ -39,71 +42,97 @@ func (t *Tally) Add(a emu.Addr, n int64) {
 			t.pages = map[emu.Addr]*page{}
 		}
 		if t.last == nil {
-			t.last = new(page)
-			t.pages[at], t.sorted = t.last, nil
+			t.last = t.fresh()
+			t.pages[at] = t.last
+			n := len(t.list)
+			t.unsorted = t.unsorted || n > 0 && t.list[n-1].at > at
+			t.list = append(t.list, pageAt{at, t.last})
 		}
 	}
 	t.last[a%pageSize] += uint64(n)
 }
 
+func (t *Tally) fresh() *page {
+	if n := len(t.free); n > 0 {
+		p := t.free[n-1]
+		t.free = t.free[:n-1]
+		return p
+	}
+	return new(page)
+}
+
 // Kept is how many pages of addresses a Tally keeps for counts to come.
-const Kept = 1 << 13
+const Kept = 1 << 11
+
+// release makes a page, which has zeros, free. Who calls it takes it off the list.
+func (t *Tally) release(p pageAt) {
+	delete(t.pages, p.at)
+	if len(t.free) < Kept {
+		t.free = append(t.free, p.page)
+	}
+	t.last = nil
+}
 
 // Drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.
 func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	for _, p := range t.within(lo, hi) {
-		for i, n := range p.page {
-			if a := p.at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
-				f(a, n)
-				p.page[i] = 0
-			}
-		}
-		if first := p.at * pageSize; len(t.pages) > Kept && first >= lo && first+pageSize <= hi {
-			delete(t.pages, p.at)
-			t.last, t.sorted = nil, nil
-		}
+	if len(t.list) == 0 {
+		return
 	}
-}
-
-// within returns the pages that overlap [lo, hi), in ascending order.
-func (t *Tally) within(lo, hi emu.Addr) (list []pageAt) {
 	first, end := lo/pageSize, (hi-1)/pageSize+1
-	if t.sorted == nil && end-first <= emu.Addr(len(t.pages)) {
+	if t.unsorted && end-first <= emu.Addr(len(t.list)) {
 		for at := first; at < end; at++ {
 			if p := t.pages[at]; p != nil {
-				list = append(list, pageAt{at, p})
+				p.drain(at, lo, hi, f)
 			}
 		}
-		return list
+		return
 	}
-	if t.sorted == nil {
-		t.sorted = make([]pageAt, 0, len(t.pages))
-		for at, p := range t.pages {
-			t.sorted = append(t.sorted, pageAt{at, p})
-		}
-		slices.SortFunc(t.sorted, func(a, b pageAt) int { return cmp.Compare(a.at, b.at) })
+	if t.unsorted {
+		slices.SortFunc(t.list, func(a, b pageAt) int { return cmp.Compare(a.at, b.at) })
+		t.unsorted = false
 	}
-	from, to := t.position(first), t.position(end)
-	return t.sorted[from:to]
+	i, j := t.position(first), t.position(end)
+	for _, p := range t.list[i:j] {
+		p.drain(p.at, lo, hi, f)
+	}
+	// Pages of which a part lies elsewhere stay.
+	if i < j && t.list[i].at*pageSize < lo {
+		i++
+	}
+	if i < j && (t.list[j-1].at+1)*pageSize > hi {
+		j--
+	}
+	for _, p := range t.list[i:j] {
+		t.release(p)
+	}
+	t.list = slices.Delete(t.list, i, j)
 }
 
-// position returns where in sorted the first page at or behind key at is.
+// drain does so for one page.
+func (p *page) drain(at, lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
+	for i, n := range p {
+		if a := at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
+			f(a, n)
+			p[i] = 0
+		}
+	}
+}
+
+// position returns where in list, which is sorted, the first page at or behind key at is.
 func (t *Tally) position(at emu.Addr) int {
-	i, _ := slices.BinarySearchFunc(t.sorted, at, func(p pageAt, at emu.Addr) int { return cmp.Compare(p.at, at) })
+	i, _ := slices.BinarySearchFunc(t.list, at, func(p pageAt, at emu.Addr) int { return cmp.Compare(p.at, at) })
 	return i
 }
 
-// Clear makes all counts zero. It keeps the pages for those to come, unless there are many.
+// Clear makes all counts zero.
 func (t *Tally) Clear() {
-	if len(t.pages) > Kept {
-		*t = Tally{}
-		return
+	for _, p := range t.list {
+		*p.page = page{}
+		t.release(p)
 	}
-	for _, p := range t.pages {
-		*p = page{}
-	}
+	t.list, t.unsorted = t.list[:0], false
 }
 
 // Pages returns how many pages of addresses t keeps.
-func (t *Tally) Pages() int { return len(t.pages) }
+func (t *Tally) Pages() int { return len(t.pages) + len(t.free) }
