@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/cgemu/cgemu/emu"
@@ -25,9 +26,33 @@ const (
 	jobSize   = 2880
 )
 
+// wildAddr is the low half of what the states have for an address where nothing is: 32 bits of it are one, too.
+const wildAddr = 0x41414141
+
+// leaveFree begins the process anew if something is near an address: Linux puts the heap of the C library, which a test may have, anywhere in the GiB behind the program.
+func leaveFree(a uintptr) error {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(maps)) {
+		var lo, hi uintptr
+		if _, err := fmt.Sscanf(line, "%x-%x", &lo, &hi); err != nil {
+			return fmt.Errorf("enginetest: /proc/self/maps: %w", err)
+		}
+		if near := uintptr(emu.PageSize); lo < a+near && hi > a-near {
+			return syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+		}
+	}
+	return nil
+}
+
 // nativeChild runs jobs from the file of descriptor 3 as standard input asks, until its end.
 func nativeChild() error {
 	runtime.LockOSThread()
+	if err := leaveFree(wildAddr); err != nil {
+		return err
+	}
 	shared, err := syscall.Mmap(3, 0, shSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
 		return fmt.Errorf("enginetest: mapping the jobs: %w", err)
