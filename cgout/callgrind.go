@@ -11,9 +11,11 @@ import (
 // A callgrindWriter writes a profile with its call graph in Callgrind's format: functions, each with its lines and their calls.
 type callgrindWriter struct {
 	*bufio.Writer
-	// objects, files and funcs have the numbers under which names were written: a name is written out once.
-	objects, files, funcs map[string]int
-	num                   []byte
+	// objects, files and funcs have the numbers under which names were written. A function's is its own, though others have its name: to
+	// KCachegrind a number is a function, in the object and file where it saw it first.
+	objects, files map[string]int
+	funcs          map[Func]int
+	num            []byte
 	// graph is what is written, fn the function there and in the file of the lines that come, -1 and "" at first.
 	graph *CallGraph
 	fn    int32
@@ -26,7 +28,7 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if p.Graph == nil {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
 	}
-	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[string]int{}, graph: p.Graph, fn: -1}
+	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[Func]int{}, graph: p.Graph, fn: -1}
 	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", oneLine(p.Cmd))
 	if p.Thread > 0 {
 		fmt.Fprintf(b, "thread: %d\n", p.Thread)
@@ -105,18 +107,18 @@ func (b *callgrindWriter) enter(k *costKey) {
 func (b *callgrindWriter) function(fn *Func, newObject bool) {
 	b.WriteByte('\n')
 	if newObject {
-		b.name("ob", fn.Object, b.objects)
+		writeName(b, "ob", fn.Object, fn.Object, b.objects)
 	}
-	b.name("fl", fn.File, b.files)
-	b.name("fn", fn.Name, b.funcs)
+	writeName(b, "fl", fn.File, fn.File, b.files)
+	writeName(b, "fn", fn.Name, *fn, b.funcs)
 }
 
 // file says that the lines that follow are of another file than those before, or of the function's own again.
 func (b *callgrindWriter) file(name, own string) {
 	if name == own {
-		b.name("fe", name, b.files)
+		writeName(b, "fe", name, name, b.files)
 	} else {
-		b.name("fi", name, b.files)
+		writeName(b, "fi", name, name, b.files)
 	}
 }
 
@@ -128,9 +130,9 @@ func (b *callgrindWriter) call(c *Call) {
 	if c.Inlined {
 		b.WriteString(inlinedMark + "\n")
 	}
-	b.name("cob", c.Callee.Object, b.objects)
-	b.name("cfi", c.Callee.File, b.files)
-	b.name("cfn", c.Callee.Name, b.funcs)
+	writeName(b, "cob", c.Callee.Object, c.Callee.Object, b.objects)
+	writeName(b, "cfi", c.Callee.File, c.Callee.File, b.files)
+	writeName(b, "cfn", c.Callee.Name, c.Callee, b.funcs)
 	b.num = strconv.AppendUint(append(b.num[:0], "calls="...), c.Count, 10)
 	b.num = strconv.AppendInt(append(b.num, ' '), int64(c.CalleeLine), 10)
 	b.Write(append(b.num, '\n'))
@@ -140,10 +142,10 @@ func (b *callgrindWriter) call(c *Call) {
 // jump writes jumps. File and function of the target are there if they are others.
 func (b *callgrindWriter) jump(j *Jump) {
 	if j.TargetFile != j.File {
-		b.name("jfi", j.TargetFile, b.files)
+		writeName(b, "jfi", j.TargetFile, j.TargetFile, b.files)
 	}
 	if j.TargetFunc != j.Func.Name {
-		b.name("jfn", j.TargetFunc, b.funcs)
+		writeName(b, "jfn", j.TargetFunc, Func{j.Func.Object, j.TargetFile, j.TargetFunc}, b.funcs)
 	}
 	if j.Conditional {
 		fmt.Fprintf(b, "jcnd=%d/%d %d\n%d\n", j.Count, j.Executed, j.TargetLine, j.Line)
@@ -152,16 +154,16 @@ func (b *callgrindWriter) jump(j *Jump) {
 	}
 }
 
-// name writes a name, or its number if it was written before.
-func (b *callgrindWriter) name(key, name string, numbers map[string]int) {
+// writeName writes the name of what, or its number if that was written before.
+func writeName[T comparable](b *callgrindWriter, key, name string, what T, numbers map[T]int) {
 	if strings.TrimSpace(name) == "" { // it cannot be given a number
 		b.WriteString(key + "=\n")
 		return
 	}
-	n, ok := numbers[name]
+	n, ok := numbers[what]
 	if !ok {
 		n = len(numbers) + 1
-		numbers[name] = n
+		numbers[what] = n
 	}
 	b.WriteString(key + "=(" + strconv.Itoa(n) + ")")
 	if !ok {

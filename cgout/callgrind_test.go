@@ -54,6 +54,23 @@ func TestWriteCallgrind(t *testing.T) {
 	require.ErrorContains(t, sample().WriteCallgrind(&bytes.Buffer{}), "without a call graph")
 }
 
+// TestWriteSameNames: functions of one name in several objects or files have numbers of their own, by which KCachegrind tells them apart.
+func TestWriteSameNames(t *testing.T) {
+	p := New("Ir")
+	p.Graph = NewCallGraph(1)
+	for _, fn := range []Func{{"prog", "a.c", "init"}, {"prog", "b.c", "init"}, {"lib.so", "a.c", "init"}} {
+		p.Add(fn.File, fn.Name, 1, 2)
+		p.Graph.AddCost(fn, fn.File, 1, 2)
+		p.Graph.AddCall(Call{Caller: fn, File: fn.File, Line: 1, Callee: fn, CalleeLine: 1, Count: 1, Counts: []uint64{2}})
+	}
+	text := callgrind(t, p)
+	require.Equal(t, 3, strings.Count(text, " init\n"), text)
+	for _, number := range []string{"(1)", "(2)", "(3)"} {
+		require.Contains(t, text, "\nfn="+number+" init\n")
+		require.Contains(t, text, "\ncfn="+number+"\n")
+	}
+}
+
 // dumpGraph lists costs and calls.
 func dumpGraph(g *CallGraph) (lines []string) {
 	for c := range g.Costs {
