@@ -231,6 +231,8 @@ func TestReadCallgrindErrors(t *testing.T) {
 		{head + "jump=1 1\n", "p:4: the file ends where the line of a call or a jump is to come"},
 		{head + "calls=1 1\n", "p:4: the file ends where the line of a call or a jump is to come"},
 		{head + "1 2 3\ntotals: 2 4\n", "p:4: `totals:` line doesn't match computed total\n- totals:   [2, 4]\n- computed: [2, 3]"},
+		{"# callgrind format\ncreator: cgemu\nevents: Ir\n1 2\n", "p:5: the file ends without a `totals:` line: it has been cut short"},
+		{"version: 1\ncreator: callgrind-3.19.0\nevents: Ir\n1 2\ntotals: 2\npart: 2\nevents: Ir\n1 ", "p:9: the file ends without a `totals:` line: it has been cut short"},
 	} {
 		_, err := Read("p", strings.NewReader(tt.text))
 		require.EqualError(t, err, tt.want, "%q", tt.text)

@@ -45,6 +45,8 @@ type callgrindReader struct {
 	otherFile, otherFunc bool
 	// totals are of the part that is read, as its lines have them; counts is used again for every line.
 	totals, counts []uint64
+	// complete is of files whose writer ends every part with its totals, unended of a part without them so far.
+	complete, unended bool
 }
 
 // An afterPosition is what a line that begins with a position means.
@@ -75,6 +77,8 @@ func readCallgrind(name string, data []byte) (*Profile, error) {
 		return nil, r.s.Errorf("missing an `events:` line")
 	case r.after != costLine:
 		return nil, r.s.Errorf("the file ends where the line of a call or a jump is to come")
+	case r.complete && r.unended:
+		return nil, r.s.Errorf("the file ends without a `totals:` line: it has been cut short")
 	}
 	return r.p, nil
 }
@@ -112,6 +116,8 @@ func (r *callgrindReader) header(key string, value []byte) error {
 		if string(value) != "1" {
 			return r.s.Errorf("version %s of Callgrind's format: only 1 is known", value)
 		}
+	case "creator":
+		r.complete = string(value) == "cgemu" || bytes.HasPrefix(value, []byte("callgrind-"))
 	case "cmd":
 		if r.p.Cmd == "" {
 			r.p.Cmd = string(value)
@@ -142,8 +148,10 @@ func (r *callgrindReader) header(key string, value []byte) error {
 		}
 		r.addr, r.line = 0, 0
 	case "events":
+		r.unended = true
 		return r.events(value)
 	case "totals":
+		r.unended = false
 		return r.total(value)
 	}
 	return nil
