@@ -122,9 +122,6 @@ func nearestFraction(y, x u128) uint64 {
 func arctanSmall(t wide) wide {
 	z := t.mul(t).fixed(127)
 	const last = 15 // 2^-(8*16) / 33 < 2^-128
-	sum := inverse[2*last+1]
-	for k := last - 1; k >= 0; k-- {
-		sum = inverse[2*k+1].sub(z.mul(sum))
-	}
+	sum := z.polynomial(&inverse, 1, 2, last, true)
 	return makeWide(t.neg, t.exp+1, t.m.mul128(sum))
 }

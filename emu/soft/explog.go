@@ -77,14 +77,7 @@ func expm1(x wide) wide {
 	// The sum of x^k / (k+1)! over k = 0, 1, ... is positive.
 	z := x.fixed(127)
 	const last = 30 // ln2^31 / 32! < 2^-128
-	sum := inverseFactorial[last+1]
-	for k := last - 1; k >= 0; k-- {
-		if term := z.mul(sum); x.neg {
-			sum = inverseFactorial[k+1].sub(term)
-		} else {
-			sum = inverseFactorial[k+1].add(term)
-		}
-	}
+	sum := z.polynomial(&inverseFactorial, 1, 1, last, x.neg)
 	return makeWide(x.neg, x.exp+1, x.m.mul128(sum))
 }
 
@@ -225,9 +218,5 @@ func atanhLog(s wide) wide {
 // ... for z <= 0.1716^2.
 func atanhSeries(z u128, first int) u128 {
 	const last = 24 // 0.1716^50 < 2^-127
-	sum := inverse[2*last+1]
-	for k := last - 1; k >= first; k-- {
-		sum = inverse[2*k+1].add(z.mul(sum))
-	}
-	return sum
+	return z.polynomial(&inverse, 2*first+1, 2, last-first, false)
 }

@@ -92,21 +92,8 @@ func reduce(x wide) (angle wide, quadrant int) {
 	if x.exp < -1 || x.exp == -1 && x.m.hi < 0xc90fdaa22168c235 {
 		return x, 0
 	}
-	// With 65 bits after the point, x is an integer of up to 128 bits. Long
-	// division, a bit at a time, starts with the part below 2^65.
-	rem := u128{lo: x.m.hi}
-	n := 0
-	for shift := x.exp + 2; ; shift-- {
-		n = n << 1 & 3
-		if !rem.less(halfPi) {
-			rem = rem.sub(halfPi)
-			n |= 1
-		}
-		if shift == 0 {
-			break
-		}
-		rem = rem.shl(1)
-	}
+	// With 65 bits after the point, x is an integer of up to 128 bits.
+	n, rem := u128{lo: x.m.hi}.shl(uint(x.exp + 2)).byHalfPi()
 	neg := false
 	if twice := rem.shl(1); halfPi.less(twice) {
 		rem = halfPi.sub(rem)
@@ -118,6 +105,13 @@ func reduce(x wide) (angle wide, quadrant int) {
 		n = -n
 	}
 	return makeWide(neg, 127-65, rem), n & 3
+}
+
+// byHalfPi divides by halfPi. It returns the quotient modulo 4 and the remainder.
+func (a u128) byHalfPi() (n int, rem u128) {
+	z := halfPi.leadingZeros()
+	q, rem := a.shr(64-z).digit(a.shl(z).lo, halfPi.shl(z))
+	return int(q & 3), rem.shr(z)
 }
 
 // sine returns sin(angle + quadrant*pi/2) for |angle| <= pi/4.
@@ -176,10 +170,7 @@ const smallest = -68
 // is less than 1.
 func alternating(z u128, odd int) u128 {
 	const last = 16 // (pi/4)^34 / 34! < 2^-128
-	sum := inverseFactorial[2*last+odd]
-	for k := last - 1; k >= 0; k-- {
-		sum = inverseFactorial[2*k+odd].sub(z.mul(sum))
-	}
+	sum := z.polynomial(&inverseFactorial, odd, 2, last, true)
 	if sum == one {
 		sum = one.sub(u128{lo: 1})
 	}

@@ -92,15 +92,67 @@ func (a u128) divSmall(d uint64) u128 {
 // top bit set and a < 2b.
 func (a u128) quotient(b u128) u128 {
 	var q u128
-	over := uint64(0) // bit 128 of the remainder a
-	for range 128 {
-		q = q.shl(1)
-		if over != 0 || !a.less(b) {
-			a = a.sub(b)
-			q.lo |= 1
-		}
-		over = a.hi >> 63
-		a = a.shl(1)
+	if !a.less(b) {
+		a = a.sub(b)
+		q.hi = 1 << 63
 	}
+	// a * 2^127 has four digits of 64 bits.
+	first, rem := a.shr(1).digit(a.lo<<63, b)
+	second, _ := rem.digit(0, b)
+	q.hi |= first
+	q.lo = second
 	return q
+}
+
+// digit returns quotient and remainder of a * 2^64 + next by b, which has its top bit set and is more than a.
+func (a u128) digit(next uint64, b u128) (q uint64, rem u128) {
+	// The first guess is at most 2 too large (Knuth, The Art of Computer Programming, 4.3.1, theorem B).
+	q = ^uint64(0)
+	if a.hi < b.hi {
+		q, _ = bits.Div64(a.hi, a.lo, b.hi)
+	}
+	mid, low := bits.Mul64(q, b.lo)
+	top, c := bits.Mul64(q, b.hi)
+	mid, carry := bits.Add64(mid, c, 0)
+	top += carry
+	low, borrow := bits.Sub64(next, low, 0)
+	mid, borrow = bits.Sub64(a.lo, mid, borrow)
+	top, _ = bits.Sub64(a.hi, top, borrow)
+	for top != 0 { // negative
+		q--
+		low, carry = bits.Add64(low, b.lo, 0)
+		mid, carry = bits.Add64(mid, b.hi, carry)
+		top += carry
+	}
+	return q, u128{mid, low}
+}
+
+// polynomial returns the sum of z^k * c[first+k*step] over k = 0, ..., n, with the sign of odd powers changed if alternating: numbers with 127 bits
+// after the point, z below 1. Each product is that of mul.
+func (z u128) polynomial(c *[tableSize]u128, first, step, n int, alternating bool) u128 {
+	sign := uint64(0)
+	if alternating {
+		sign = ^uint64(0)
+	}
+	z = z.shl(1)
+	at := first + n*step
+	sum := c[at]
+	for range n {
+		at -= step
+		hi, mid := bits.Mul64(z.hi, sum.hi)
+		h1, l1 := bits.Mul64(z.hi, sum.lo)
+		h2, l2 := bits.Mul64(z.lo, sum.hi)
+		h3, _ := bits.Mul64(z.lo, sum.lo)
+		l2, c2 := bits.Add64(l2, h3, 0)
+		h2 += c2
+		_, c1 := bits.Add64(l1, l2, 0)
+		mid, c3 := bits.Add64(mid, h1, c1)
+		mid, c4 := bits.Add64(mid, h2, 0)
+		hi += c3 + c4
+		// The complement plus one is the negative.
+		lo, carry := bits.Add64(c[at].lo, mid&^1^sign, sign&1)
+		sum.lo = lo
+		sum.hi, _ = bits.Add64(c[at].hi, hi^sign, carry)
+	}
+	return sum
 }
