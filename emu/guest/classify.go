@@ -59,7 +59,7 @@ var emulated = map[x86.Op]bool{
 
 // privileged are the instructions that raise #GP in user code, MOV to and from control and debug
 // registers aside. Others the table calls privileged are #UD where the feature is missing.
-var privileged = map[x86.Op]bool{
+var privileged = [...]bool{
 	x86.HLT: true, x86.IN: true, x86.OUT: true, x86.INS: true, x86.OUTS: true, x86.CLI: true, x86.STI: true,
 	x86.LLDT: true, x86.LTR: true, x86.LGDT: true, x86.LIDT: true, x86.LMSW: true, x86.INVLPG: true, x86.SWAPGS: true,
 	x86.CLTS: true, x86.SYSRET: true, x86.SYSEXIT: true, x86.INVD: true, x86.WBINVD: true,
@@ -154,4 +154,4 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 }
 
 // Privileged reports whether an operation raises #GP in user code.
-func Privileged(op x86.Op) bool { return privileged[op] }
+func Privileged(op x86.Op) bool { return int(op) < len(privileged) && privileged[op] }

@@ -45,6 +45,20 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	return true
 }
 
+// insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the code which x belongs to: if memory
+// changed, that code is gone.
+func (e *Engine) insnOf(x *exit) *ginsn {
+	if x.decoded == nil {
+		g := new(ginsn)
+		e.decoder.Forget()
+		if !e.decodeOne(g, x.rip) {
+			return nil
+		}
+		x.decoded = g
+	}
+	return x.decoded
+}
+
 // decodeBlock fills e.block with the instructions of the block at pc, and returns why it ends. It is empty if pc
 // cannot be fetched, and only its first instruction may be one of which a part cannot.
 func (e *Engine) decodeBlock(pc emu.Addr) ending {

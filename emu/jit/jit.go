@@ -64,11 +64,13 @@ type exit struct {
 	resume int32
 	// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does.
 	cache int32
-	insn  int16 // for exitCarry, how long the run is
-	kind  exitKind
-	back  bool // a link backwards: Interrupt breaks it
-	call  bool // a link made by a CALL on the shadow stack
-	near  bool // a link whose instruction ends in the I1 line where its target begins
+	// decoded is the instruction at rip, once insnOf was asked for it.
+	decoded *ginsn
+	insn    int16 // for exitCarry, how long the run is
+	kind    exitKind
+	back    bool // a link backwards: Interrupt breaks it
+	call    bool // a link made by a CALL on the shadow stack
+	near    bool // a link whose instruction ends in the I1 line where its target begins
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -155,6 +157,8 @@ type Engine struct {
 	examined ginsn
 	code     []byte
 
+	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
+	nextX87 bool
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
 
@@ -400,6 +404,10 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 		return at, nil
 	}
 	e.set(stX87, 0) // the block loads it if need be
+	if e.nextX87 {
+		e.set(stX87, 1)
+		e.nextX87 = false
+	}
 	t, fault := e.lookup(rip)
 	if fault != nil {
 		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}

@@ -83,9 +83,7 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if x.kind == exitLong {
 		e.rep.piece, e.rep.flags = int(x.resume), e.get(stFlags)
 	} else {
-		g := &e.examined
-		e.decoder.Forget()
-		e.decodeOne(g, x.rip)
+		g := e.insnOf(x)
 		before := e.endPiece()
 		e.storeCPU(c, x.rip)
 		ends := c.Regs[emu.RCX] == 0 || hooks.EndsByCondition(&g.Inst, c.Flags&emu.FlagZF != 0)

@@ -20,9 +20,7 @@ func (e *Engine) emitOutside(i int, kind exitKind) {
 
 // outsideRefs handles exits of emitOutside and emitGather.
 func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
-	g := &e.examined
-	e.decoder.Forget()
-	e.decodeOne(g, x.rip)
+	g := e.insnOf(x)
 	e.storeCPU(c, x.rip)
 	if x.kind == exitRepeated {
 		e.repeated(c, x.t, int(x.insn), g, e.get(slotC), false)

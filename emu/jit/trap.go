@@ -11,13 +11,13 @@ import (
 
 // trap handles an instruction that is not translated: it is emulated, or refused.
 func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
-	g := &e.examined
 	pc := x.rip
-	e.decoder.Forget()
-	if !e.decodeOne(g, pc) {
+	g := e.insnOf(x)
+	if g == nil {
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
 	}
 	if g.Kind != guest.Emulated {
+		x.decoded = nil // it may depend on what lies behind the block
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
 			e.revokePlan(x.t, int(x.insn))
@@ -35,6 +35,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return pc, stopFault(*f)
 	}
 	e.loadCPU(c)
+	e.nextX87 = g.X87
 	if g.Op == x86.POPF {
 		e.noteBehindPOPF(c.RIP)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). They do
-// it for x87 only: a block that needs it loads it, and an exit stores it if it has been loaded. Where Go goes back into the midst of a block, the entry loads it
-// again, since the block counts on that. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
+// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). A block
+// that needs x87 loads it, with XRSTOR, which leaves vectors alone; an exit stores it if it has been loaded. Where Go goes back into the midst of a block, the entry
+// loads it again, since the block counts on that. Entry and exit do so with FXRSTOR and FXSAVE, which take half as long. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
 // others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
@@ -27,6 +27,7 @@ func clearPointers(x *emu.XState) {
 // emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register
 // is in use, the host's CPU is told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
+	e.ifX87(1) // fxrstor64, of vectors too: before the moves
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
 	for at := emu.XOffYMMH + 32; at < emu.XAVXSize; at += 32 {
 		e.vectorAt(vexPOR256, 0, 0, at)
@@ -44,7 +45,6 @@ func (e *assembler) emitLoadState() {
 	}
 	e.link(unused, e.pos)
 	e.byte(0x0f, 0xae, 0x51, emu.XOffMXCSR) // ldmxcsr [rcx+24]
-	e.ifX87(5)                              // xrstor64
 }
 
 // emitSaveState stores them there, and x87 if it is loaded, and loses the same.
@@ -54,24 +54,17 @@ func (e *assembler) emitSaveState() {
 		e.vectorAt(vexEXTRACTF128, r, 0, emu.XOffYMMH+16*r)
 	}
 	e.byte(0x0f, 0xae, 0x59, emu.XOffMXCSR) // stmxcsr [rcx+24]
-	e.ifX87(4)                              // xsave64
+	e.ifX87(0)                              // fxsave64
 }
 
-// ifX87 emits XSAVE or XRSTOR as emitX87 does, for x87 that is loaded. It loses the flags besides.
+// ifX87 emits FXSAVE or FXRSTOR, by its ModRM.reg, at RCX, for x87 that is loaded. It loses the flags.
 func (e *assembler) ifX87(reg byte) {
 	e.byte(0x83) // cmp dword [stX87], 0
 	e.rip(7, stX87, 1)
 	e.byte(0)
 	without := e.jcc(condE, 0)
-	e.emitX87(reg)
-	e.link(without, e.pos)
-}
-
-// emitX87 emits XSAVE or XRSTOR, by its ModRM.reg, of x87 alone at RCX. It loses RAX and RDX.
-func (e *assembler) emitX87(reg byte) {
-	e.movImm(x86.RAX, emu.XX87)
-	e.movImm(x86.RDX, 0)
 	e.byte(0x48, 0x0f, 0xae, reg<<3|1)
+	e.link(without, e.pos)
 }
 
 // emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags alone.
@@ -94,7 +87,9 @@ func (e *Engine) emitNeedX87() {
 	e.store(slotA, x86.RAX)
 	e.store(slotB, x86.RDX)
 	e.load(x86.RCX, stFP)
-	e.emitX87(5) // xrstor64
+	e.movImm(x86.RAX, emu.XX87)
+	e.movImm(x86.RDX, 0)
+	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
 	e.load(x86.RAX, slotA)
 	e.load(x86.RDX, slotB)
 	e.storeImm32(stX87, 1)

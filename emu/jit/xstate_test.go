@@ -26,6 +26,9 @@ func TestStateKept(t *testing.T) {
 		66 0f fe c1        # 13: paddd xmm0, xmm1
 		c5 f8 77           # vzeroupper
 		0f05               # syscall
+		d9 fe              # 1d: fsin
+		66 0f fe c1        # paddd xmm0, xmm1
+		0f05               # syscall
 	`)
 	x := m.cpu.FP
 	half := func(off, r int) []byte { return x[off+16*r:][:16] }
@@ -56,6 +59,12 @@ func TestStateKept(t *testing.T) {
 	require.EqualValues(t, 0x3fff, binary.LittleEndian.Uint16(x[emu.XOffST+8:]))
 	require.Equal(t, byte(1+2+2), half(emu.XOffXMM, 0)[4])
 	require.Equal(t, make([]byte, 256), x[emu.XOffYMMH:][:256])
+
+	fill(half(emu.XOffYMMH, 0), 101)
+	m.run(emu.StopSyscall)
+	require.NotZero(t, m.get(stX87), "loaded behind what Go executed")
+	require.Equal(t, uint64(0xd76aa47848677021), binary.LittleEndian.Uint64(x[emu.XOffST:]), "sin(1)")
+	require.Equal(t, []byte{1 + 2 + 2 + 2, 101}, []byte{half(emu.XOffXMM, 0)[4], half(emu.XOffYMMH, 0)[4]})
 }
 
 // TestX87OfThreads has two threads take turns, each with a number on x87's stack, and code without x87 in between: each keeps its own, on CPUs with AVX-512 and without.

@@ -26,20 +26,21 @@ type semantics = func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault
 
 // Of returns the semantics of g, nil if there are none.
 func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
+	r := rowOf(g.Op)
 	switch {
 	case guest.Privileged(g.Op):
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
 	case g.Enc == x86.EVEX:
-		return table()[g.Op].evex
-	case g.Kind == guest.Emulated && table()[g.Op].emulated != nil:
-		return table()[g.Op].emulated
+		return r.evex
+	case g.Kind == guest.Emulated && r.emulated != nil:
+		return r.emulated
 	default:
-		return table()[g.Op].plain
+		return r.plain
 	}
 }
 
 // WordsOf returns what g does to each 64-bit word of its two sources, nil if there is more to it.
-func WordsOf(g *guest.Insn) func(a, b uint64) uint64 { return table()[g.Op].words }
+func WordsOf(g *guest.Insn) func(a, b uint64) uint64 { return rowOf(g.Op).words }
 
 // Execute executes g on c, whose RIP is behind it.
 func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {

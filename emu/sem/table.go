@@ -1,6 +1,8 @@
 package sem
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu/guest"
@@ -43,10 +45,23 @@ func join(list ...part) (joined parts) {
 	return joined
 }
 
-// table has what is executed in Go. It is made when it is first looked at: programs whose code the CPU executes do without.
-var table = sync.OnceValue(func() rows {
-	return merged(join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows))
+// table has what is executed in Go, by operation. It is made when it is first looked at: programs whose code the CPU executes do without.
+var table = sync.OnceValue(func() []row {
+	all := merged(join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows))
+	t := make([]row, slices.Max(slices.Collect(maps.Keys(all)))+1)
+	for op, r := range all {
+		t[op] = r
+	}
+	return t
 })
+
+// rowOf returns the row of op, an empty one if it has none.
+func rowOf(op x86.Op) *row {
+	if t := table(); int(op) < len(t) {
+		return &t[op]
+	}
+	return &row{}
+}
 
 // merged makes one table of parts: a row of one may be completed by another.
 func merged(list parts) rows {
@@ -104,6 +119,6 @@ var systemRows = rows{
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.
 func Has(g *guest.Insn) bool {
-	fallback := table()[g.Op].fallback
+	fallback := rowOf(g.Op).fallback
 	return g.Kind == guest.Plain && fallback != nil && fallback(g)
 }

@@ -49,7 +49,8 @@ func TestTable(t *testing.T) {
 			plain[g.Op] = true
 		}
 	})
-	for op, r := range table() {
+	for i, r := range table() {
+		op := x86.Op(i)
 		require.True(t, r.emulated == nil || emulated[op], "%s is emulated, but nothing needs it", op)
 		require.True(t, r.plain == nil || plain[op], "%s has semantics, but there is no such instruction", op)
 		require.True(t, r.evex == nil || evex[op], "%s has semantics with an EVEX prefix, but there is no such instruction", op)
