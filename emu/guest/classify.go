@@ -96,7 +96,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 			return Emulated
 		}
 	}
-	if !features[i.Feature] && !privileged[i.Op] || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] ||
+	if !features[i.Feature] && !Privileged(i.Op) || i.Enc == x86.VEX && i.VecRead|i.VecWrite != 0 && !features[x86.FeatAVX] ||
 		i.Enc == x86.EVEX && !features[x86.FeatAVX512F] {
 		return Unsupported
 	}
@@ -104,7 +104,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	case x86.FlowSyscall:
 		return Syscall
 	case x86.FlowTrap:
-		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || privileged[i.Op] {
+		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || Privileged(i.Op) {
 			return Emulated
 		}
 		return Unsupported
@@ -114,7 +114,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	default:
 		return Branch
 	}
-	if emulated[i.Op] || privileged[i.Op] {
+	if emulated[i.Op] || Privileged(i.Op) {
 		return Emulated
 	}
 	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
