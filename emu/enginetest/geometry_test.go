@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +38,7 @@ func geometry(size, assoc, line int) cachesim.Geometry {
 	return cachesim.Geometry{Size: size, Assoc: assoc, Line: line}
 }
 
-// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row, known ones, those of gathers, and with
+// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row, known ones, those of gathers, masked moves and bit tests, and with
 // flags that must stay. R10 is RDI.
 var wanders = []byte{
 	0x48, 0x69, 0xc0, 0x6d, 0x4e, 0xc6, 0x41, // imul rax,rax,0x41c64e6d
@@ -74,8 +76,28 @@ var wanders = []byte{
 	0xc4, 0xe2, 0xdd, 0x93, 0x7c, 0x37, 0x08, // vgatherqpd ymm7,QWORD PTR [rdi+ymm6*1+0x8],ymm4
 	0xc5, 0xdd, 0x76, 0xe4, // vpcmpeqd ymm4,ymm4,ymm4
 	0xc4, 0x42, 0xdd, 0x90, 0x44, 0x1a, 0x40, // vpgatherdq ymm8,QWORD PTR [r10+xmm3*1+0x40],ymm4
+	0xc5, 0xdd, 0x72, 0xf3, 0x11, // vpslld ymm4,ymm3,0x11
+	0x39, 0xc8, // cmp eax,ecx
+	0xc4, 0x62, 0x5d, 0x8c, 0x4a, 0x04, // vpmaskmovd ymm9,ymm4,YMMWORD PTR [rdx+0x4]
+	0xc4, 0xe2, 0x59, 0x2f, 0x5a, 0x38, // vmaskmovpd XMMWORD PTR [rdx+0x38],xmm4,xmm3
+	0xc4, 0xc2, 0xdd, 0x8e, 0x9a, 0x08, 0x20, 0x00, 0x00, // vpmaskmovq YMMWORD PTR [r10+0x2008],ymm4,ymm3
+	0xc4, 0x42, 0x59, 0x2c, 0x0c, 0x8a, // vmaskmovps xmm9,xmm4,XMMWORD PTR [r10+rcx*4]
+	0x48, 0x83, 0xd3, 0x00, // adc rbx,0x0
+	0x50,             // push rax
+	0x53,             // push rbx
+	0x48, 0x89, 0xd3, // mov rbx,rdx
+	0xd7,       // xlat BYTE PTR ds:[rbx]
+	0x5b,       // pop rbx
+	0x58,       // pop rax
+	0x89, 0xc6, // mov esi,eax
+	0xc1, 0xee, 0x0c, // shr esi,0xc
+	0x39, 0xc8, // cmp eax,ecx
+	0x49, 0x0f, 0xab, 0x72, 0x08, // bts QWORD PTR [r10+0x8],rsi
+	0x66, 0x0f, 0xa3, 0xb7, 0x00, 0x20, 0x00, 0x00, // bt WORD PTR [rdi+0x2000],si
+	0x41, 0x0f, 0xbb, 0xb2, 0x00, 0x00, 0x02, 0x00, // btc DWORD PTR [r10+0x20000],esi
+	0x48, 0x83, 0xd3, 0x00, // adc rbx,0x0
 	0xff, 0xc9, // dec ecx
-	0x0f, 0x85, 0x5f, 0xff, 0xff, 0xff, // jne 0 <loop>
+	0x0f, 0x85, 0x11, 0xff, 0xff, 0xff, // jne 0 <loop>
 	0xcc, // int3
 }
 
@@ -201,6 +223,55 @@ func TestGatherFaults(t *testing.T) {
 					require.Equal(t, want, got, "engine %d", k)
 				}
 			})
+		}
+	}
+}
+
+// TestMaskedMoveFaults has a masked move meet memory that it may not access, or code that is translated: what its elements count is what happened of it.
+func TestMaskedMoveFaults(t *testing.T) {
+	load, store := []byte{0xc4, 0xe2, 0x5d, 0x8c, 0x2f}, []byte{0xc4, 0xe2, 0x5d, 0x8e, 0x1f} // vpmaskmovd ymm5, ymm4, [rdi]; vpmaskmovd [rdi], ymm4, ymm3
+	for name, at := range map[string]emu.Addr{
+		"data": simulatedData + 0x20, "two lines": simulatedData + 0x30, "two pages": simulatedData + 0xff0, "behind the end": simulatedData + 0x41000 - 16,
+		"nothing": simulatedData - 0x1000, "read only": simulatedTable + 0x100, "read only, two lines": simulatedTable + 0x130, "code": simulatedCode + 0x800, "own line": simulatedCode + 0x20,
+	} {
+		for _, insn := range [][]byte{load, store} {
+			for _, mask := range []byte{0, 1, 0x80, 0x96, 0xff} {
+				t.Run(fmt.Sprintf("%s/%x/%x", name, insn[3], mask), func(t *testing.T) {
+					code := slices.Concat([]byte{
+						0xc5, 0xfe, 0x6f, 0x1d, 0xf8, 0x1f, 0x00, 0x00, // vmovdqu ymm3, [simulatedTable]
+						0xc5, 0xfe, 0x6f, 0x25, 0x10, 0x20, 0x00, 0x00, // vmovdqu ymm4, [simulatedTable+32]
+						0x39, 0xc8, // cmp eax, ecx
+					}, insn, []byte{
+						0x48, 0x83, 0xd3, 0x00, // adc rbx, 0
+						0xcc, // int3
+					})
+					var selected [8]uint32
+					for n := range selected {
+						selected[n] = uint32(mask) >> n << 31
+					}
+					table, err := binary.Append(bytes.Repeat([]byte{0xcc}, 32), binary.LittleEndian, selected)
+					require.NoError(t, err)
+					var want map[string]uint64
+					for k, make := range engineMakers {
+						s := newSimulated(t, make, &geometries[3], code)
+						s.space.Poke(simulatedTable, table)
+						require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
+						s.cpu.Regs[emu.RDI], s.cpu.Regs[emu.RCX] = uint64(at), 1
+						faults := map[string]uint64{}
+						for range 3 {
+							s.cpu.RIP = simulatedCode
+							stop := s.engine.Run(s.cpu, emu.NoBudget)
+							faults[fmt.Sprintf("%+v", stop.Fault)]++
+						}
+						got := s.counts()
+						maps.Copy(got, faults)
+						if k == 0 {
+							want = got
+						}
+						require.Equal(t, want, got, "engine %d", k)
+					}
+				})
+			}
 		}
 	}
 }

@@ -154,9 +154,16 @@ func (e *Engine) revokePlan(t *tb, i int) {
 	}
 }
 
-// refsOf returns the references of g, which faulted as it was executed, and how many of them Go has simulated in front of it. A gather of AVX2, which Go need not have seen, may have forgotten elements
-// that it has read: they are references at RSP then, as many.
+// refsOf returns the references of g, which faulted as it was executed, and how many of them have been simulated, and counted where they do not happen always, in front of it. A gather of AVX2,
+// which Go need not have seen, may have forgotten elements that it has read: they are references at RSP then, as many.
 func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
+	switch kind := e.aloneKindOf(g); {
+	case kind == masked && e.get(stCounted) != 0:
+		refs = guest.References(e.cpu, &g.Insn, nil)
+		return refs, len(refs)
+	case kind == alone:
+		return guest.References(e.cpu, &g.Insn, nil), 0
+	}
 	for r := range g.References {
 		if !inlineRef(r) && !e.gathers(g) {
 			return e.refs, e.simulated

@@ -22,6 +22,7 @@ func (e *Engine) emitOutside(i int, kind exitKind) {
 func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 	g := e.insnOf(x)
 	e.storeCPU(c, x.rip)
+	e.set(stCounted, 0)
 	if x.kind == exitRepeated {
 		e.repeated(c, x.t, int(x.insn), g, e.get(slotC), false)
 	} else {

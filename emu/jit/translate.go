@@ -178,9 +178,13 @@ func (e *Engine) emitSimulation(i int) {
 		e.reload(0xffff)
 		e.flushRSP()
 		e.t.insns[i].rsp = 0
-		if e.gathers(g) {
+		kind := e.aloneKindOf(g)
+		switch {
+		case e.gathers(g):
 			e.emitGather(i)
-		} else {
+		case kind != notAlone:
+			e.emitAlone(i, kind)
+		default:
 			e.emitOutside(i, exitOutside)
 		}
 	}
