@@ -1,10 +1,12 @@
 package hooks
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/branchsim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -45,5 +47,56 @@ func TestRequestAt(t *testing.T) {
 			require.Equal(t, NoRequest, RequestAt(code), "byte %d differs", i)
 			code[i] ^= 1
 		}
+	}
+}
+
+// TestBranches has a predictor learn the same from the branches that are told of as from all of them.
+func TestBranches(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		it := Iterations{N: uint64(r.IntN(40)), conditional: r.IntN(2) == 0}
+		switch {
+		case it.conditional && it.N > 0 && r.IntN(2) == 0:
+			it.byCondition = true
+		case r.IntN(2) == 0:
+			it.unfinished = true
+		}
+		var told, all branchsim.Predictor
+		at := uint64(r.IntN(128))
+		for range r.IntN(30) {
+			a, taken := at+uint64(r.IntN(2)), r.IntN(2) == 0
+			told.Conditional(a, taken)
+			all.Conditional(a, taken)
+		}
+		missed, wantMissed, n := 0, 0, uint64(0)
+		counted := it.Branches(func(taken bool) {
+			if told.Conditional(at, taken) {
+				missed++
+			}
+		})
+		branch := func(taken bool) {
+			n++
+			if all.Conditional(at, taken) {
+				wantMissed++
+			}
+		}
+		for k := range it.N {
+			branch(true)
+			if it.conditional {
+				branch(!it.byCondition || k+1 < it.N)
+			}
+		}
+		if !it.byCondition && !it.unfinished {
+			branch(false)
+		}
+		require.Equal(t, n, counted, "%+v", it)
+		require.Equal(t, wantMissed, missed, "%+v", it)
+		// What they remember beyond the last outcomes goes with 64 further ones.
+		for range 64 {
+			a, taken := at+uint64(r.IntN(2)), r.IntN(2) == 0
+			told.Conditional(a, taken)
+			all.Conditional(a, taken)
+		}
+		require.True(t, told == all, "%+v", it)
 	}
 }
