@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,8 +83,8 @@ type benchTool struct {
 	prefix []string
 }
 
-// benchTools are the program by itself, and cgemu and Valgrind's tools with the same work.
-func benchTools(cgemu, dir string) []benchTool {
+// benchTools are the program by itself, and cgemu and Valgrind's tools with the same work, whose profiles go to a file.
+func benchTools(cgemu, profile string) []benchTool {
 	tools := []benchTool{{"native", nil}}
 	for _, mode := range []struct {
 		name    string
@@ -93,21 +94,21 @@ func benchTools(cgemu, dir string) []benchTool {
 		{"caches", []string{"--cache-sim=yes", "--branch-sim=no"}},
 		{"caches+branches", []string{"--cache-sim=yes", "--branch-sim=yes"}},
 	} {
-		options := append([]string{"-q", "--cachegrind-out-file=" + filepath.Join(dir, "out")}, mode.options...)
+		options := append([]string{"-q", "--cachegrind-out-file=" + profile}, mode.options...)
 		tools = append(tools,
 			benchTool{"cgemu-" + mode.name, append([]string{cgemu}, options...)},
 			benchTool{"cachegrind-" + mode.name, append([]string{"valgrind", "--tool=cachegrind", "--trace-children=yes"}, options...)})
 	}
 	return append(tools,
-		benchTool{"cgemu-calls", []string{cgemu, "-q", "--cachegrind-out-file=" + filepath.Join(dir, "out"), "--call-graph=yes"}},
-		benchTool{"callgrind", []string{"valgrind", "--tool=callgrind", "--trace-children=yes", "-q", "--callgrind-out-file=" + filepath.Join(dir, "out")}})
+		benchTool{"cgemu-calls", []string{cgemu, "-q", "--cachegrind-out-file=" + profile, "--call-graph=yes"}},
+		benchTool{"callgrind", []string{"valgrind", "--tool=callgrind", "--trace-children=yes", "-q", "--callgrind-out-file=" + profile}})
 }
 
 // BenchmarkProgram runs real programs natively, under cgemu, and under Cachegrind and Callgrind where they are
 // installed. The metric to compare is cpu-ms, user and system time of the fastest run; wall-ms is how long that took.
 func BenchmarkProgram(b *testing.B) {
 	dir := b.TempDir()
-	tools := benchTools(buildCommand(b, dir), dir)
+	tools := benchTools(buildCommand(b, dir), filepath.Join(dir, "out"))
 	for _, p := range benchPrograms {
 		path, err := realPath(p.args[0])
 		if err != nil {
@@ -161,6 +162,39 @@ func BenchmarkKernel(b *testing.B) {
 			b.Run(fmt.Sprintf("what=%s/tool=%s", what, tool.name), func(b *testing.B) {
 				argv := append(append([]string{}, tool.prefix...), prog, what, fmt.Sprint(b.N))
 				require.NoError(b, exec.Command(argv[0], argv[1:]...).Run())
+			})
+		}
+	}
+}
+
+// BenchmarkMicro runs each kernel of a few instructions b.N times, natively, under cgemu and under Cachegrind. The metric to compare is cpu-ns, user and system time of one, start-up left
+// out; it needs an N that is the same for all: -benchtime=200000x.
+func BenchmarkMicro(b *testing.B) {
+	dir := b.TempDir()
+	prog := filepath.Join(dir, "micro")
+	if out, err := exec.Command("gcc", "-O1", "-mavx2", "-mfma", "-o", prog, "testdata/bench/micro.c").CombinedOutput(); err != nil {
+		b.Skipf("gcc: %v: %s", err, out)
+	}
+	kernels, err := exec.Command(prog).Output()
+	require.NoError(b, err)
+	tools := benchTools(buildCommand(b, dir), "/dev/null")
+	for kernel := range strings.FieldsSeq(string(kernels)) {
+		for _, tool := range tools {
+			b.Run(fmt.Sprintf("kernel=%s/tool=%s", kernel, tool.name), func(b *testing.B) {
+				cpu := func(n int) (least time.Duration) {
+					for range 3 {
+						argv := append(append([]string{}, tool.prefix...), prog, kernel, fmt.Sprint(n))
+						cmd := exec.Command(argv[0], argv[1:]...)
+						if err := cmd.Run(); err != nil {
+							b.Skip(err) // Valgrind knows no XLAT, or is not installed
+						}
+						if t := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); least == 0 || t < least {
+							least = t
+						}
+					}
+					return least
+				}
+				b.ReportMetric(float64(cpu(b.N)-cpu(0))/float64(b.N), "cpu-ns")
 			})
 		}
 	}

@@ -36,6 +36,9 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	}
 	e.loadCPU(c)
 	e.nextX87 = g.X87
+	if !e.stepping {
+		e.meter() // RDTSC asks how much was executed
+	}
 	if g.Op == x86.POPF {
 		e.noteBehindPOPF(c.RIP)
 	}
