@@ -140,7 +140,7 @@ func draw(text string) (string, error) {
 		}
 		for tick := 1; tick <= largest; tick *= 10 {
 			x := left + length(float64(tick))
-			fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%[1]d" y2="%d"/><text class="tick" x="%[1]d" y="%d">%d×</text>`+"\n", x, top, y, y+11, tick)
+			fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%[1]d" y2="%[3]d"/><text class="tick" x="%[1]d" y="%[4]d">%[5]d×</text>`+"\n", x, top, y, y+11, tick)
 		}
 		y += 40
 	}
