@@ -1,6 +1,10 @@
-// Command pictures draws the pictures of docs/internals.md: each NAME.txt here becomes NAME.svg.
+// Command pictures draws the pictures of docs/internals.md and the charts of BENCHMARKS.md: each NAME.txt and each NAME.bench here becomes NAME.svg.
 //
-// The first line of a text is the title. Each other line is a step: a lane, which is a package, the file where it happens, and what
+// A NAME.bench is what
+//
+//	go test -run '^$' -bench Program -benchtime 3x .
+//
+// printed on one machine, which benchstat reads, too. Of a text the first line is the title. Each other line is a step: a lane, which is a package, the file where it happens, and what
 // happens, separated by " | ". Steps go downwards in the order of time; an arrow leads from each to the next. A line that begins with
 // "--" is a remark between two steps. Run it by go generate.
 package main
@@ -29,22 +33,27 @@ const (
 // A step is a box of a picture; a remark has no lane.
 type step struct{ lane, file, text string }
 
+// draws has what draws the pictures, by the extension of what they are made from.
+var draws = map[string]func(text string) (string, error){".txt": draw, ".bench": drawChart}
+
 func main() {
-	names, err := filepath.Glob("*.txt")
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
+	for ext, draw := range draws {
+		names, err := filepath.Glob("*" + ext)
 		if err != nil {
 			log.Fatal(err)
 		}
-		svg, err := draw(string(text))
-		if err != nil {
-			log.Fatalf("%s: %v", name, err)
-		}
-		if err := os.WriteFile(strings.TrimSuffix(name, ".txt")+".svg", []byte(svg), 0o644); err != nil {
-			log.Fatal(err)
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				log.Fatal(err)
+			}
+			svg, err := draw(string(text))
+			if err != nil {
+				log.Fatalf("%s: %v", name, err)
+			}
+			if err := os.WriteFile(strings.TrimSuffix(name, ext)+".svg", []byte(svg), 0o644); err != nil {
+				log.Fatal(err)
+			}
 		}
 	}
 }

@@ -11,17 +11,21 @@ import (
 
 // TestPictures has the pictures be those of their texts, and every file that they name be there.
 func TestPictures(t *testing.T) {
-	names, err := filepath.Glob("*.txt")
+	names, err := filepath.Glob("*.[tb]*")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		want, err := draw(string(text))
+		ext := filepath.Ext(name)
+		want, err := draws[ext](string(text))
 		require.NoError(t, err, name)
-		got, err := os.ReadFile(strings.TrimSuffix(name, ".txt") + ".svg")
+		got, err := os.ReadFile(strings.TrimSuffix(name, ext) + ".svg")
 		require.NoError(t, err)
 		require.Equal(t, want, string(got), "%s: go generate ./docs/pictures makes the pictures anew", name)
+		if ext != ".txt" {
+			continue
+		}
 		_, steps, err := parse(string(text))
 		require.NoError(t, err)
 		for _, s := range steps {

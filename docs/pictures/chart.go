@@ -1,22 +1,12 @@
-// Command charts draws the charts of BENCHMARKS.md: each NAME.txt here, what
-//
-//	go test -run '^$' -bench Program -benchtime 3x .
-//
-// printed on one machine, becomes NAME.svg: how many times the CPU time of the program alone each tool took. benchstat reads these files, too. Run it by go generate.
 package main
 
 import (
 	"fmt"
 	"html"
-	"log"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
-
-//go:generate go run .
 
 // A panel compares tools that do the same.
 type panel struct {
@@ -42,26 +32,6 @@ const (
 	largest     = 1000
 )
 
-func main() {
-	names, err := filepath.Glob("*.txt")
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			log.Fatal(err)
-		}
-		svg, err := draw(string(text))
-		if err != nil {
-			log.Fatalf("%s: %v", name, err)
-		}
-		if err := os.WriteFile(strings.TrimSuffix(name, ".txt")+".svg", []byte(svg), 0o644); err != nil {
-			log.Fatal(err)
-		}
-	}
-}
-
 // results are milliseconds of CPU time by program and tool, the least of those that are there.
 type results struct {
 	programs []string // in their order
@@ -69,8 +39,8 @@ type results struct {
 	machine  string
 }
 
-// parse reads what a benchmark printed (https://go.dev/design/14313-benchmark-format).
-func parse(text string) (*results, error) {
+// parseResults reads what a benchmark printed (https://go.dev/design/14313-benchmark-format).
+func parseResults(text string) (*results, error) {
 	r := &results{cpu: map[string]map[string]float64{}}
 	for n, line := range strings.Split(text, "\n") {
 		if cpu, ok := strings.CutPrefix(line, "cpu: "); ok {
@@ -108,9 +78,9 @@ func parse(text string) (*results, error) {
 	return r, nil
 }
 
-// draw makes a chart of what a benchmark printed.
-func draw(text string) (string, error) {
-	r, err := parse(text)
+// drawChart makes a chart of what a benchmark printed: how many times the CPU time of the program alone each tool took.
+func drawChart(text string) (string, error) {
+	r, err := parseResults(text)
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +114,7 @@ func draw(text string) (string, error) {
 		}
 		y += 40
 	}
-	return header(r.machine, left+plot+right, y-16) + b.String() + "</svg>\n", nil
+	return chartHeader(r.machine, left+plot+right, y-16) + b.String() + "</svg>\n", nil
 }
 
 // length is how long the bar of a factor is.
@@ -160,7 +130,7 @@ func short(factor float64) string {
 	return strconv.FormatFloat(factor, 'f', 0, 64)
 }
 
-func header(machine string, width, height int) string {
+func chartHeader(machine string, width, height int) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">
 <title>CPU time, in times that of the program alone: %s</title>
 <style>
