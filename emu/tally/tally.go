@@ -4,7 +4,6 @@
 package tally
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -13,20 +12,13 @@ import (
 // A Tally holds counts by guest address. The zero Tally is empty.
 type Tally struct {
 	pages map[emu.Addr]*page
-	// list has them, too, in ascending order unless unsorted is set.
-	list     []pageAt
-	unsorted bool
 	// free are pages of zeros for addresses to come.
 	free []*page
 	// The page of the last add: counts come in runs.
 	lastAt emu.Addr
 	last   *page
-}
-
-// A pageAt is a page and its key.
-type pageAt struct {
-	at emu.Addr
-	*page
+	// keys is scratch space for Drain.
+	keys []emu.Addr
 }
 
 // A page has the counts of consecutive addresses: of few, since most addresses begin no instruction, and many instructions count little.
@@ -44,9 +36,6 @@ func (t *Tally) Add(a emu.Addr, n int64) {
 		if t.last == nil {
 			t.last = t.fresh()
 			t.pages[at] = t.last
-			n := len(t.list)
-			t.unsorted = t.unsorted || n > 0 && t.list[n-1].at > at
-			t.list = append(t.list, pageAt{at, t.last})
 		}
 	}
 	t.last[a%pageSize] += uint64(n)
@@ -61,14 +50,14 @@ func (t *Tally) fresh() *page {
 	return new(page)
 }
 
-// Kept is how many pages of addresses a Tally keeps for counts to come.
+// Kept is how many pages a Tally keeps for addresses to come.
 const Kept = 1 << 11
 
-// release makes a page, which has zeros, free. Who calls it takes it off the list.
-func (t *Tally) release(p pageAt) {
-	delete(t.pages, p.at)
+// release makes a page, which has zeros, free.
+func (t *Tally) release(at emu.Addr, p *page) {
+	delete(t.pages, at)
 	if len(t.free) < Kept {
-		t.free = append(t.free, p.page)
+		t.free = append(t.free, p)
 	}
 	t.last = nil
 }
@@ -76,62 +65,48 @@ func (t *Tally) release(p pageAt) {
 // Drain hands every count in [lo, hi) that is not zero to f, in ascending order, and makes
 // it zero.
 func (t *Tally) Drain(lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	if len(t.list) == 0 {
-		return
-	}
-	first, end := lo/pageSize, (hi-1)/pageSize+1
-	if t.unsorted && end-first <= emu.Addr(len(t.list)) {
-		for at := first; at < end; at++ {
-			if p := t.pages[at]; p != nil {
-				p.drain(at, lo, hi, f)
+	t.keys = t.within(t.keys[:0], lo, hi)
+	for _, at := range t.keys {
+		p := t.pages[at]
+		for i, n := range p {
+			if a := at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
+				f(a, n)
+				p[i] = 0
 			}
 		}
-		return
-	}
-	if t.unsorted {
-		slices.SortFunc(t.list, func(a, b pageAt) int { return cmp.Compare(a.at, b.at) })
-		t.unsorted = false
-	}
-	i, j := t.position(first), t.position(end)
-	for _, p := range t.list[i:j] {
-		p.drain(p.at, lo, hi, f)
-	}
-	// Pages of which a part lies elsewhere stay.
-	if i < j && t.list[i].at*pageSize < lo {
-		i++
-	}
-	if i < j && (t.list[j-1].at+1)*pageSize > hi {
-		j--
-	}
-	for _, p := range t.list[i:j] {
-		t.release(p)
-	}
-	t.list = slices.Delete(t.list, i, j)
-}
-
-// drain does so for one page.
-func (p *page) drain(at, lo, hi emu.Addr, f func(a emu.Addr, n uint64)) {
-	for i, n := range p {
-		if a := at*pageSize + emu.Addr(i); n != 0 && a >= lo && a < hi {
-			f(a, n)
-			p[i] = 0
+		// A page of which a part lies elsewhere stays.
+		if first := at * pageSize; first >= lo && first+pageSize <= hi {
+			t.release(at, p)
 		}
 	}
 }
 
-// position returns where in list, which is sorted, the first page at or behind key at is.
-func (t *Tally) position(at emu.Addr) int {
-	i, _ := slices.BinarySearchFunc(t.list, at, func(p pageAt, at emu.Addr) int { return cmp.Compare(p.at, at) })
-	return i
+// within appends the keys of the pages that overlap [lo, hi) to keys, in ascending order.
+func (t *Tally) within(keys []emu.Addr, lo, hi emu.Addr) []emu.Addr {
+	first, end := lo/pageSize, (hi-1)/pageSize+1
+	if end-first <= emu.Addr(len(t.pages)) {
+		for at := first; at < end; at++ {
+			if t.pages[at] != nil {
+				keys = append(keys, at)
+			}
+		}
+		return keys
+	}
+	for at := range t.pages {
+		if at >= first && at < end {
+			keys = append(keys, at)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // Clear makes all counts zero.
 func (t *Tally) Clear() {
-	for _, p := range t.list {
-		*p.page = page{}
-		t.release(p)
+	for at, p := range t.pages {
+		*p = page{}
+		t.release(at, p)
 	}
-	t.list, t.unsorted = t.list[:0], false
 }
 
 // Pages returns how many pages of addresses t keeps.

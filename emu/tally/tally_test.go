@@ -60,3 +60,19 @@ func TestManyPages(t *testing.T) {
 	tally.Clear()
 	require.Equal(t, Kept, tally.Pages())
 }
+
+// TestFewAtATime gives pages back, too, if they are drained few at a time, in descending order.
+func TestFewAtATime(t *testing.T) {
+	const pages = 4 * Kept
+	var tally Tally
+	for i := range emu.Addr(pages) {
+		tally.Add((pages-i)*pageSize, 1)
+	}
+	n := 0
+	for i := range emu.Addr(pages) {
+		a := (pages - i) * pageSize
+		tally.Drain(a, a+pageSize, func(emu.Addr, uint64) { n++ })
+	}
+	require.Equal(t, pages, n)
+	require.Equal(t, Kept, tally.Pages())
+}
