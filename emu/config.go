@@ -18,7 +18,7 @@ type Config struct {
 	Branches bool
 	// Function tells the functions of the guest apart: it is set if calls are to be recorded. Not every engine can.
 	Function func(a Addr) Function
-	// Callers has functions told apart by that many callers, if it is not 0: counts and calls are those of contexts (callgraph.Contexts). Names returns numbers
+	// Callers has functions told apart by that many callers, if it is not 0: counts and calls are those of contexts (callgraph.Context). Names returns numbers
 	// of the names of the functions that an address is in: the one that holds it, and in front of that those that were inlined there, the innermost first. Not
 	// every engine that records calls can.
 	Callers int

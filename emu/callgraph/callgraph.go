@@ -74,11 +74,13 @@ func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
-// caller is the context of the site, jump says that the arc is of jumps within a function. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
+// An arcKey tells arcs apart.
 type arcKey struct {
-	site, target  emu.Addr
+	site, target emu.Addr
+	// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
 	caller, again Context
-	jump          bool
+	// jump says that the arc is of jumps within a function.
+	jump bool
 }
 
 // recentBits is the binary logarithm of how many arcs are found without the map.

@@ -25,7 +25,7 @@ func (c *attribution) key(a emu.Addr, loc dwarfmap.Loc, context callgraph.Contex
 	return k, begin
 }
 
-// late reports whether k may get other names than those that are known.
+// isLate reports whether k may get other names than those that are known.
 func (c *attribution) isLate(k *funcKey) bool { return k.at != 0 || c.lateIn(k.context) }
 
 // function is the function of k, by the names that are known now.
