@@ -258,8 +258,11 @@ func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 	if inRow {
 		loc.File, loc.Line = o.shorten(file), line
 	}
-	if inFunc && inRow {
+	switch {
+	case inFunc && inRow:
 		return loc, min(o.lastSymbol.end(), o.lastRow.hi)
+	case inFunc && o.withoutLines():
+		return loc, o.lastSymbol.end()
 	}
 	return loc, vaddr + 1
 }

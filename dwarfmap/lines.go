@@ -69,6 +69,11 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 	return last.file, last.line, true
 }
 
+// withoutLines reports whether line, which was called, finds none anywhere.
+func (o *Object) withoutLines() bool {
+	return o.lines != nil && len(o.lines.units) == 0 && o.goLines == nil
+}
+
 // needLines reads the line table's index unless that was done.
 func (o *Object) needLines() {
 	if o.lines == nil {

@@ -32,7 +32,7 @@ type attribution struct {
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *dwarfmap.Object
-	// run is the instructions in last that have the costs of the last one, if nothing else is wanted of it.
+	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them.
 	run costRun
 	// same is how many bytes from the address on that was looked up last have the same place.
 	same emu.Addr
@@ -52,11 +52,15 @@ type attribution struct {
 	unnamed  map[string]string
 }
 
-// A costRun is the addresses of code, [lo, hi), of one cost centre of a profile.
+// A costRun is the addresses of code, [lo, hi), of one source line of a function, fn if there is a call graph, in one context.
 type costRun struct {
 	lo, hi  emu.Addr
+	context callgraph.Context
 	profile *cgout.Profile
-	centre  int
+	centre  int // of the profile
+	fn      cgout.Func
+	file    string
+	line    int
 }
 
 // A counted is the costs of a process, or of one of its threads.
@@ -121,23 +125,15 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	if col < 0 {
 		panic(fmt.Sprintf("BUG: event %d is counted, but no column of the profile", e))
 	}
-	if r := &c.run; a >= r.lo && a < r.hi && c.profile == r.profile {
-		r.profile.Counts(r.centre)[col] += n
+	if r := &c.run; a >= r.lo && a < r.hi && c.profile == r.profile && c.context == r.context {
+		c.addRun(col, n)
 		return
 	}
 	loc := c.place(m, a)
-	if c.graph == nil && !c.nameless {
-		centre := c.profile.Centre(loc.File, loc.Func, loc.Line)
-		c.profile.Counts(centre)[col] += n
-		switch {
-		case c.insns != nil:
-			c.insns.add(m, a, c.insnKey(a, loc), col, n)
-		case !c.inline:
-			c.run = costRun{a, a + c.same, c.profile, centre}
-		}
-		return
+	k := funcKey{outer: cgout.Func{Name: loc.Func}}
+	if c.graph != nil || c.nameless {
+		k, _ = c.key(a, loc, c.context)
 	}
-	k, _ := c.key(a, loc, c.context)
 	c.addTo(a, k, loc, e, n)
 	if c.insns != nil {
 		in := c.insnKey(a, loc)
@@ -166,9 +162,19 @@ func (c *attribution) addTo(a emu.Addr, k funcKey, loc dwarfmap.Loc, e emu.Event
 		}
 	}
 	fn := c.function(k)
-	c.profile.Counts(c.profile.Centre(loc.File, fn.Name, loc.Line))[col] += n
+	c.run = costRun{a, a + c.same, c.context, c.profile, c.profile.Centre(loc.File, fn.Name, loc.Line), fn, loc.File, loc.Line}
+	c.addRun(col, n)
+	if c.insns != nil || c.inline {
+		c.run = costRun{}
+	}
+}
+
+// addRun adds n to a column of what c.run costs.
+func (c *attribution) addRun(col int, n uint64) {
+	r := &c.run
+	r.profile.Counts(r.centre)[col] += n
 	if c.graph != nil {
-		c.graph.CostsOf(fn, loc.File, loc.Line)[col] += n
+		c.graph.CostsOf(r.fn, r.file, r.line)[col] += n
 	}
 }
 
