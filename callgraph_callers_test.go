@@ -4,7 +4,6 @@ package cgemu_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -82,18 +81,12 @@ func TestSeparateCallers(t *testing.T) {
 // TestSeparateCallersNames compares the functions of testdata/calls and what they cost in each context with those that its source means: golden, since they were
 // checked by hand and by Callgrind (TestOracleSeparateCallers).
 func TestSeparateCallersNames(t *testing.T) {
-	const golden = "testdata/calls-callers.golden"
 	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, SeparateCallers: 2})
 	var got strings.Builder
 	for _, f := range r.Profile.Graph.Functions().Functions {
 		fmt.Fprintf(&got, "%s: %d, called %d times, %d\n", f.Name, f.Self[0], f.Called, f.Inclusive[0])
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got.String(), "go test -run TestSeparateCallersNames -update . rewrites it")
+	requireGolden(t, "testdata/calls-callers.golden", got.String())
 }
 
 // TestSeparateCallersOf tells one function apart, and others by another number.

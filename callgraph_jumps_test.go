@@ -4,7 +4,6 @@ package cgemu_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -74,7 +73,6 @@ func TestCollectJumps(t *testing.T) {
 // TestCollectJumpsKinds compares the jumps of testdata/jumps, which has each kind, with those that testdata/jumps.S means: golden, since they were checked by hand and
 // by Callgrind (TestOracleCollectJumps).
 func TestCollectJumpsKinds(t *testing.T) {
-	const golden = "testdata/jumps.golden"
 	for _, engine := range fullEngines {
 		r := start(t, cgemu.Config{Args: []string{"testdata/jumps"}, CallGraph: true, CollectJumps: true, Engine: engine})
 		require.Zero(t, r.Exit.Code)
@@ -87,12 +85,7 @@ func TestCollectJumpsKinds(t *testing.T) {
 			}
 			got.WriteString("\n")
 		}
-		if *update {
-			require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		require.Equal(t, string(want), got.String(), "go test -run TestCollectJumpsKinds -update . rewrites it")
+		requireGolden(t, "testdata/jumps.golden", got.String())
 	}
 }
 

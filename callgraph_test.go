@@ -23,10 +23,20 @@ func callgrindText(t *testing.T, p *cgout.Profile) string {
 	return b.String()
 }
 
+// requireGolden requires that got is what a file has, which -update writes.
+func requireGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "go test -run %s -update . rewrites it", t.Name())
+}
+
 // TestCallGraph compares the calls of testdata/calls, which has every way from one function into another, with those that
 // testdata/calls.S means: golden, since they were checked by hand and by Callgrind (TestOracleCallGraph).
 func TestCallGraph(t *testing.T) {
-	const golden = "testdata/calls.golden"
 	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true})
 	var got strings.Builder
 	for c := range r.Profile.Graph.Calls {
@@ -36,12 +46,7 @@ func TestCallGraph(t *testing.T) {
 	for f, sum := range functionSums(r.Profile) {
 		require.Zero(t, sum.rest[0]*b2u(f.Name != "(below main)"), "%s: what it and its calls cost is not what calls to it do", f.Name)
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got.String(), "go test -run TestCallGraph -update . rewrites it")
+	requireGolden(t, "testdata/calls.golden", got.String())
 }
 
 func b2u(b bool) uint64 {

@@ -46,7 +46,7 @@ type pageRest struct {
 	Funcs []rawJSON `json:"funcs"`
 }
 
-// pageFormat is another number for each change of a page's data that other pages would not understand: a page reads another one to compare
+// pageFormat goes up with each change of a page's data that pages written before would not understand: a page reads another one to compare
 // itself with.
 const pageFormat = 1
 
