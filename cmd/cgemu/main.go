@@ -29,6 +29,7 @@ const heapLimit = 384 << 20
 const gcPercent = 50
 
 func main() {
+	_ = hugeHeap()
 	collectLate()
 	os.Exit(dispatch(os.Args))
 }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHugeHeap(t *testing.T) {
+	if err := hugeHeap(); err != nil {
+		t.Skipf("this kernel has no huge pages: %v", err)
+	}
+	b := make([]byte, hugeHeapSize/2)
+	require.Contains(t, vmFlags(t, uint64(uintptr(unsafe.Pointer(&b[len(b)/2])))), "hg", "the heap goes on elsewhere")
+}
+
+// vmFlags returns the flags that smaps(5) has for the mapping of an address of this process.
+func vmFlags(t *testing.T, a uint64) []string {
+	f, err := os.Open("/proc/self/smaps")
+	require.NoError(t, err)
+	defer f.Close()
+	in := false
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var lo, hi uint64
+		if n, _ := fmt.Sscanf(s.Text(), "%x-%x ", &lo, &hi); n == 2 {
+			in = lo <= a && a < hi
+		}
+		if flags, ok := strings.CutPrefix(s.Text(), "VmFlags:"); ok && in {
+			return strings.Fields(flags)
+		}
+	}
+	t.Fatalf("no mapping at %#x", a)
+	return nil
+}
