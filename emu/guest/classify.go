@@ -37,9 +37,14 @@ func (k Kind) Ends() bool {
 	return false
 }
 
+// An opSet is a set of operations.
+type opSet []bool
+
+func (s opSet) has(op x86.Op) bool { return int(op) < len(s) && s[op] }
+
 // emulated are the instructions whose result must not depend on the host or the engine, or that
 // would reach host state: emulated in Go (RATIONALE.md, "Code and semantics apart: emu/guest, emu/sem").
-var emulated = map[x86.Op]bool{
+var emulated = opSet{
 	x86.CPUID: true, x86.XGETBV: true, x86.RDTSC: true, x86.RDTSCP: true,
 	x86.RDRAND: true, x86.RDSEED: true, x86.RDPID: true,
 	x86.RCPPS: true, x86.RCPSS: true, x86.RSQRTPS: true, x86.RSQRTSS: true,
@@ -59,7 +64,7 @@ var emulated = map[x86.Op]bool{
 
 // privileged are the instructions that raise #GP in user code, MOV to and from control and debug
 // registers aside. Others the table calls privileged are #UD where the feature is missing.
-var privileged = [...]bool{
+var privileged = opSet{
 	x86.HLT: true, x86.IN: true, x86.OUT: true, x86.INS: true, x86.OUTS: true, x86.CLI: true, x86.STI: true,
 	x86.LLDT: true, x86.LTR: true, x86.LGDT: true, x86.LIDT: true, x86.LMSW: true, x86.INVLPG: true, x86.SWAPGS: true,
 	x86.CLTS: true, x86.SYSRET: true, x86.SYSEXIT: true, x86.INVD: true, x86.WBINVD: true,
@@ -72,7 +77,7 @@ var gates = [256]bool{0x80: true}
 
 // refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that.
 // No user program needs them.
-var refused = map[x86.Op]bool{
+var refused = opSet{
 	x86.SLDT: true, x86.STR: true, x86.SMSW: true, x86.SGDT: true, x86.SIDT: true, x86.LAR: true, x86.LSL: true,
 	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,
 }
@@ -114,10 +119,10 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	default:
 		return Branch
 	}
-	if emulated[i.Op] || Privileged(i.Op) {
+	if emulated.has(i.Op) || Privileged(i.Op) {
 		return Emulated
 	}
-	if refused[i.Op] || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
+	if refused.has(i.Op) || i.Mem.AddrSize == 4 && i.Mem.Seg != x86.SegNone && addressesBeyond(i) {
 		return Unsupported
 	}
 	switch i.Op {
@@ -154,4 +159,4 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 }
 
 // Privileged reports whether an operation raises #GP in user code.
-func Privileged(op x86.Op) bool { return int(op) < len(privileged) && privileged[op] }
+func Privileged(op x86.Op) bool { return privileged.has(op) }
