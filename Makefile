@@ -7,7 +7,7 @@ FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-.PHONY: all build unicorn demo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
+.PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
 
 all: build
 
@@ -25,13 +25,32 @@ demo: build
 	bin/cgemu annotate --threshold=2 --context=2 bin/demo.out
 	@echo "(??? is what has no debug information here: the C library. The lines above are the program's own.)"
 
-# Quick: no oracle, no race detector. What waits most begins first.
+# Where cgemu takes time, for the compiler, which reads cmd/cgemu/default.pgo by itself: programs of which most code is translated, both engines, simulation, calls.
+pgo: build
+	rm -f /tmp/cgemu-*.pprof
+	gcc -E testdata/guest.c -o bin/guest.i
+	@set -e; run() { echo "$$@"; bin/cgemu -q --cachegrind-out-file=bin/pgo.out --debug=cpu "$$@" >/dev/null; }; \
+	for n in 1 2; do \
+		for flags in --cache-sim=no --call-graph=yes "--cache-sim=yes --branch-sim=yes"; do \
+			run $$flags /usr/bin/node -e 0; \
+			run $$flags $$(gcc -print-prog-name=cc1) -quiet -O2 bin/guest.i -o /dev/null; \
+		done; \
+		run $$(readlink -f /usr/bin/clang) -c -O2 -o /dev/null testdata/guest.c; run $$(readlink -f /usr/bin/java) -version; run git log --oneline -500; \
+	done; \
+	for flags in --cache-sim=no "--cache-sim=yes --branch-sim=yes"; do \
+		run --engine=interp $$flags /usr/bin/perl -e '$$x{$$_ % 1000} += $$_ for 1..200000'; \
+		run --engine=interp $$flags /usr/bin/bzip2 -c docs/manual.md; \
+		run --engine=interp $$flags /usr/bin/sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 from c where x<60000) select sum(x*x%7) from c'; \
+	done
+	go tool pprof -proto /tmp/cgemu-*.pprof >cmd/cgemu/default.pgo
+
+# Quick: no oracle, no race detector, nothing compiled twice for default.pgo. What waits most begins first.
 test:
-	go test ./syscalls ./...
+	go test -pgo=off ./syscalls ./...
 
 # With the race detector, every test in an order of its own.
 test-all:
-	go test -race -shuffle=on ./...
+	go test -pgo=off -race -shuffle=on ./...
 
 # Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn, qemu, Wine,
 # Chromium. A missing one is a failure. The packages are those that have such tests; what make test has
@@ -40,7 +59,7 @@ test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
 tagged-oracles:
-	go test -p 3 -vet=off -tags oracles,unicorn -timeout 40m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test -pgo=off -p 3 -vet=off -tags oracles,unicorn -timeout 40m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
@@ -49,7 +68,7 @@ portable:
 
 # With the tags there are all files but some small ones, which make test compiles and vets.
 check: check-fmt check-generated check-cross
-	go vet -tags oracles,unicorn ./...
+	go vet -pgo=off -tags oracles,unicorn ./...
 	go run $(STATICCHECK) -tags oracles,unicorn ./...
 	go test -run '^TestImports$$' .
 	go mod tidy -diff
@@ -68,7 +87,7 @@ check-cross:
 	@for p in $(CROSS); do echo "build $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath ./... || exit 1; done
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -tags unicorn ./...
-	GOOS=windows go vet ./...
+	GOOS=windows go vet -pgo=off ./...
 	go vet -tags portable ./emu/mem ./syscalls/...
 
 # For benchstat: make bench >old; …; make bench >new; benchstat old new

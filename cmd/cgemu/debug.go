@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/cgemu/cgemu"
@@ -27,22 +28,32 @@ var debugSwitches = []debugSwitch{
 		return nil
 	}},
 	{"perfmap", perfMap("PID") + ", from which the host's perf learns of the guest's functions", func(d *cgemu.Debug, _ io.Writer) error {
-		f, err := createPerfMap(perfMap(fmt.Sprint(os.Getpid())))
+		f, err := createNew(perfMap(fmt.Sprint(os.Getpid())))
 		d.PerfMap = f
 		return err
 	}},
 	{"profile", perfMap("PID") + ", from which perf learns what the host's code is for: caches, branches, counters…", func(d *cgemu.Debug, _ io.Writer) error {
-		f, err := createPerfMap(perfMap(fmt.Sprint(os.Getpid())))
+		f, err := createNew(perfMap(fmt.Sprint(os.Getpid())))
 		d.Profile = f
 		return err
 	}},
+	{"cpu", cpuProfile("PID") + ", for go tool pprof: where cgemu itself takes time", func(_ *cgemu.Debug, _ io.Writer) error {
+		f, err := createNew(cpuProfile(fmt.Sprint(os.Getpid())))
+		if err != nil {
+			return err
+		}
+		return pprof.StartCPUProfile(f) // main ends it
+	}},
 }
+
+// cpuProfile is the name of the CPU profile of a process.
+func cpuProfile(pid string) string { return "/tmp/cgemu-" + pid + ".pprof" }
 
 // perfMap is the name of the file in which perf looks for names of code that a process generates.
 func perfMap(pid string) string { return "/tmp/perf-" + pid + ".map" }
 
-// createPerfMap makes an empty file, in place of one that a process of the same id may have left.
-func createPerfMap(name string) (io.Writer, error) {
+// createNew makes an empty file, in place of one that a process of the same id may have left.
+func createNew(name string) (io.Writer, error) {
 	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/cgemu/cgemu/annotate/cli"
@@ -31,7 +32,9 @@ const gcPercent = 50
 func main() {
 	_ = hugeHeap()
 	collectLate()
-	os.Exit(dispatch(os.Args))
+	status := dispatch(os.Args)
+	pprof.StopCPUProfile() // of --debug=cpu
+	os.Exit(status)
 }
 
 // collectLate keeps the garbage collector off until the heap reaches heapLimit. From then on it works as in other
