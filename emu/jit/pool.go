@@ -3,8 +3,11 @@
 package jit
 
 import (
+	"errors"
 	"slices"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -45,6 +48,10 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	}
 	p.makeRoom()
 	e, err := newEngine(m, cfg, hostHasAVX512(), p.lowPlace)
+	for errors.Is(err, unix.ENOMEM) && len(p.awake) > 0 { // the host may have no addresses left
+		p.suspendFirst()
+		e, err = newEngine(m, cfg, hostHasAVX512(), p.lowPlace)
+	}
 	if err != nil {
 		return nil, err
 	}

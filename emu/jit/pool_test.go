@@ -76,6 +76,33 @@ func TestPool(t *testing.T) {
 	require.EqualValues(t, 5, e.Executed())
 }
 
+// TestNewEngineWithoutAddresses makes an engine when the host has no addresses left for it: another one gives its own up.
+func TestNewEngineWithoutAddresses(t *testing.T) {
+	var pool Pool
+	defer pool.Close()
+	first := newPooled(t, &pool, emu.Config{}, turns)
+	defer first.Close()
+	first.run(emu.StopSyscall)
+	second := newMachine(t, turns)
+	for size := uintptr(1 << 44); size >= 1<<38; size >>= 1 {
+		for {
+			p, err := rawMmap(0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+			if err != nil {
+				break
+			}
+			defer unix.Syscall(unix.SYS_MUNMAP, p, size, 0)
+		}
+	}
+	e, err := pool.New(second.mem, emu.Config{Model: v3(), Env: testEnv{}})
+	require.NoError(t, err)
+	defer e.Close()
+	second.Engine = e.(*Engine)
+	for range 2 {
+		second.run(emu.StopSyscall)
+		first.run(emu.StopSyscall)
+	}
+}
+
 // turns makes a system call in each of 20 calls, which go by a table.
 const turns = `
 	ba 14 00 00 00 # mov edx, 20
