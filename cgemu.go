@@ -184,6 +184,8 @@ type Result struct {
 	PID int
 	// Warnings are about symbols that could not be read, by the first process and all others.
 	Warnings []error
+	// Unmatched are the options, as in `--from=main`, whose functions no program or library has: Config.Log tells why.
+	Unmatched []string
 	// Unsupported are the system calls that programs made and did not get, by all processes.
 	Unsupported []UnsupportedCall
 	// Children are the other processes in the order in which they ended.

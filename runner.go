@@ -137,12 +137,14 @@ func (cfg *Config) log() io.Writer {
 
 // nameUnmatched names functions that were asked for and not seen.
 func (r *runner) nameUnmatched() {
+	r.first.Unmatched = r.unmatched
 	for _, option := range r.unmatched {
-		fmt.Fprintf(r.cfg.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
 		_, pattern, _ := strings.Cut(option, "=")
 		if object, fn, found := r.objects.Inlined(pattern); found {
-			fmt.Fprintf(r.cfg.log(), "cgemu: %s was inlined where it is called in %s: name the function that calls it, or keep it from being inlined "+
-				"(__attribute__((noinline)), #[inline(never)], //go:noinline); what it costs itself --inline=yes tells\n", fn, filepath.Base(object))
+			fmt.Fprintf(r.cfg.log(), "cgemu: %s: %s was inlined where it is called in %s: name the function that calls it, or keep it from being inlined "+
+				"(__attribute__((noinline)), #[inline(never)], //go:noinline); what it costs itself --inline=yes tells\n", option, fn, filepath.Base(object))
+		} else {
+			fmt.Fprintf(r.cfg.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
 		}
 	}
 }

@@ -61,7 +61,8 @@ func (k *keeper) run(ctx context.Context, cfg cgemu.Config) (*cgemu.Result, erro
 	end()
 	if err == nil {
 		k.finish(res)
-		if k.counted == 0 && k.write && !k.o.goBenchmarks { // go test has packages without benchmarks
+		// Of go test packages may have no benchmarks.
+		if k.counted == 0 && k.write && !k.o.goBenchmarks && !k.o.count.beginsNowhere(res.Unmatched) {
 			fmt.Fprintf(k.log, "cgemu: nothing was counted%s\n", k.o.count.cure())
 		}
 	}

@@ -125,6 +125,15 @@ func (c *countOptions) separatesCallers() bool {
 	return c.callers > 0 || slices.ContainsFunc(c.callersOf[1:], func(p []string) bool { return len(p) > 0 })
 }
 
+// beginsNowhere reports whether all options at whose functions counting begins are among those that no function matched, as a message each said.
+func (c *countOptions) beginsNowhere(unmatched []string) bool {
+	begin := func(option string) bool {
+		return strings.HasPrefix(option, "--toggle-collect=") || strings.HasPrefix(option, "--from=")
+	}
+	n := len(c.regions.Toggle) + len(c.regions.From)
+	return n > 0 && n == len(slices.DeleteFunc(slices.Clone(unmatched), func(o string) bool { return !begin(o) }))
+}
+
 // cure is why a run may have counted nothing, and what helps, behind a colon; "" if nothing in the options explains it.
 func (c *countOptions) cure() string {
 	switch {
