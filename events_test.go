@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,29 @@ func TestAllocs(t *testing.T) {
 		}
 		// Watching changes no other count.
 		assert.Equal(t, start(t, cgemu.Config{Args: []string{p}}).total(), r.total())
+	}
+}
+
+// TestAllocsCallGraph has calls that allocate cost their callers something, once: a function's inclusive cost is its own and that of its calls.
+func TestAllocsCallGraph(t *testing.T) {
+	for _, flags := range [][]string{{"-O0"}, {"-O0", "-static"}, {"-O0", "-Wl,-z,now"}} {
+		p := compile(t, append(append([]string{"g++", "-std=c++17", "-g", "-fno-builtin"}, flags...), "testdata/regions/allocs.cc", "-o")...)
+		for _, cfg := range []cgemu.Config{{Engine: "jit"}, {Engine: "interp"}, {Engine: "interp", SeparateCallers: 2}} {
+			cfg.Args, cfg.Events, cfg.CallGraph = []string{p}, []string{"allocs"}, true
+			r := start(t, cfg)
+			for f, sum := range functionSums(r.Profile) {
+				for e, n := range sum.rest[1:] {
+					require.Contains(t, []uint64{0, r.Profile.Totals()[1+e]}, n, "%v: %s: %s that no call to it has", flags, f.Name, r.Profile.Events[1+e])
+				}
+			}
+			bytes := map[string]uint64{}
+			for c := range r.Profile.Graph.Calls {
+				name, _, _ := strings.Cut(c.Callee.Name, "'")
+				bytes[name] += c.Counts[slices.Index(r.Profile.Events, "AllocB")]
+			}
+			require.EqualValues(t, 100, bytes["wrapped(unsigned long)"])
+			require.Zero(t, bytes["malloc"])
+		}
 	}
 }
 

@@ -335,6 +335,18 @@ func (r *Recorder) pop() {
 	r.Frames = r.Frames[:len(r.Frames)-1]
 }
 
+// Add adds n of an event to the totals.
+func (r *Recorder) Add(e emu.Event, n uint64) { r.Totals[r.Column(e)] += n }
+
+// AddBefore adds n of an event which happened in front of the innermost call, whose return address lies at sp, and the jumps behind that: it is no
+// cost of theirs.
+func (r *Recorder) AddBefore(sp emu.Addr, e emu.Event, n uint64) {
+	r.Add(e, n)
+	for i := len(r.Frames) - 1; i > 0 && r.Frames[i].place() == sp; i-- {
+		r.row(r.Frames[i].Arc)[r.In()+r.Column(e)] += n
+	}
+}
+
 // suspend stops the clock of all active functions, resume starts it again.
 func (r *Recorder) suspend() {
 	for _, f := range r.Frames {

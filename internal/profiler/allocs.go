@@ -52,10 +52,10 @@ func (p *Profiler) allocationProbe() *funcwatch.Probe {
 			}
 			call := e.Return() - 1
 			if size := allocSize(e.Symbol); size != nil {
-				p.count(call, evAllocs, 1)
-				p.count(call, evAllocBytes, size(&e.CPU.Regs))
+				p.countCall(e.CPU, call, evAllocs, 1)
+				p.countCall(e.CPU, call, evAllocBytes, size(&e.CPU.Regs))
 			} else {
-				p.count(call, evFrees, 1)
+				p.countCall(e.CPU, call, evFrees, 1)
 			}
 		},
 	}

@@ -277,14 +277,27 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 
 // count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
 func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
+	p.addCost(a, e, n)
+	if p.calls != nil {
+		p.calls.Add(e, n)
+	}
+}
+
+// countCall is count of an event of the call at a that cpu's thread has just made.
+func (p *Profiler) countCall(cpu *emu.CPU, a emu.Addr, e emu.Event, n uint64) {
+	p.addCost(a, e, n)
+	if p.calls != nil {
+		p.calls.AddBefore(emu.Addr(cpu.Regs[emu.RSP]), e, n)
+	}
+}
+
+// addCost adds n events that the engine does not see to the cost of the instruction at a.
+func (p *Profiler) addCost(a emu.Addr, e emu.Event, n uint64) {
 	p.costs.forgetMapping()
 	if p.calls != nil {
 		p.costs.context = p.calls.ContextOf(a)
 	}
 	p.costs.add(p.space, a, e, n)
-	if p.calls != nil {
-		p.calls.Totals[p.calls.Column(e)] += n
-	}
 }
 
 // newProfile returns the profile of a run that has not begun.
