@@ -52,6 +52,26 @@ func TestCallReport(t *testing.T) {
 	require.ErrorIs(t, err, cgout.ErrEvents)
 }
 
+// TestCycles lists the cycles of the functions that are asked for, and has no table without any.
+func TestCycles(t *testing.T) {
+	const graph = smallGraph + "fn=a\n7 10\ncfn=b\ncalls=1 8\n7 20\nfn=b\n8 10\ncfn=a\ncalls=1 7\n8 20\n"
+	for _, tt := range []struct {
+		focus     []string
+		threshold float64
+		want      bool
+	}{{nil, 0, true}, {[]string{"a"}, 0, true}, {[]string{"main"}, 0, false}, {nil, 50, false}} {
+		o := annotate.Defaults()
+		o.Inclusive, o.Focus, o.Threshold = true, tt.focus, tt.threshold
+		r, err := annotate.NewCalls(o, annotate.Memory("x", readGraph(t, graph)))
+		require.NoError(t, err)
+		require.Len(t, r.Cycles, 1)
+		var b strings.Builder
+		require.NoError(t, r.WriteTree(&b))
+		require.Equal(t, tt.want, strings.Contains(b.String(), "-- Cycles"), "%v %v: %s", tt.focus, tt.threshold, &b)
+		require.Equal(t, tt.want, strings.Contains(b.String(), "<cycle 1>, 2 functions: a, b"))
+	}
+}
+
 // FuzzCalls reports whatever can be read.
 func FuzzCalls(f *testing.F) {
 	f.Add([]byte(smallGraph))

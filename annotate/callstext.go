@@ -38,7 +38,7 @@ func (r *CallReport) shown() (list []*CallFunction, left int, err error) {
 	o := &r.r.o
 	wants, found := r.r.wants(), false
 	for _, f := range r.Functions {
-		if !o.wantsFile(f.File) || !o.wantsFunction(f.plain) {
+		if !r.selected(f) {
 			continue
 		}
 		found = true
@@ -52,6 +52,11 @@ func (r *CallReport) shown() (list []*CallFunction, left int, err error) {
 		err = &NothingWantedError{o.Only, o.Focus}
 	}
 	return list, left, err
+}
+
+// selected reports whether Options.Only and Focus leave f in.
+func (r *CallReport) selected(f *CallFunction) bool {
+	return r.r.o.wantsFile(f.File) && r.r.o.wantsFunction(f.plain)
 }
 
 // treeGrid is the table of functions with their callers and callees, as callgrind_annotate has it: `<` is a caller, `>` a callee, `*` the function.
@@ -172,17 +177,22 @@ func (r *CallReport) writeFunctions(w *bufio.Writer, fns []*CallFunction, left i
 	r.writeCycles(w)
 }
 
-// writeCycles writes a table of cycles, beside inclusive costs: of their functions these are the most that they can be.
+// writeCycles writes a table of cycles, beside inclusive costs: of their functions these are the most that they can be. There is none without
+// a cycle of functions that are asked for.
 func (r *CallReport) writeCycles(w *bufio.Writer) {
-	if !r.r.o.Inclusive || len(r.Cycles) == 0 {
+	if !r.r.o.Inclusive {
+		return
+	}
+	wants := r.r.wants()
+	cycles := slices.DeleteFunc(slices.Clone(r.Cycles), func(c CallCycle) bool {
+		return !wants(c.Inclusive) || !slices.ContainsFunc(c.Functions, r.selected)
+	})
+	if len(cycles) == 0 {
 		return
 	}
 	r.section(w, "Cycles of functions that call each other, by their inclusive cost")
 	g := newGrid(r.r, "cycle")
-	for _, c := range r.Cycles {
-		if !r.r.wants()(c.Inclusive) {
-			continue
-		}
+	for _, c := range cycles {
 		const most = 4
 		text := fmt.Sprintf("%s, %d functions:", c.Name, len(c.Functions))
 		for i, f := range c.Functions[:min(most, len(c.Functions))] {
