@@ -103,6 +103,24 @@ func TestNewEngineWithoutAddresses(t *testing.T) {
 	}
 }
 
+// TestReleasedShadowStack has other memory where a shadow stack was: to forget what was there leaves that alone.
+func TestReleasedShadowStack(t *testing.T) {
+	var s shadow
+	require.NoError(t, s.reserve(1<<40))
+	at := s.base &^ (windowSize - 1)
+	require.NoError(t, s.open(at))
+	s.release()
+	p, err := rawMmap(at, windowSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
+	require.NoError(t, err)
+	defer unix.Syscall(unix.SYS_MUNMAP, p, windowSize, 0)
+	s.put(p, 1)
+	s.forget()
+	b := []byte{0}
+	_, err = unix.ProcessVMReadv(unix.Getpid(), []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: p, Len: 1}}, 0)
+	require.NoError(t, err)
+	require.Equal(t, []byte{1}, b)
+}
+
 // turns makes a system call in each of 20 calls, which go by a table.
 const turns = `
 	ba 14 00 00 00 # mov edx, 20

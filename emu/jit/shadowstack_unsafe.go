@@ -74,6 +74,6 @@ func (s *shadow) forget() {
 func (s *shadow) release() {
 	if s.base != 0 {
 		unix.Syscall(unix.SYS_MUNMAP, s.base-shadowSkew, s.size+shadowGuard, 0)
-		s.base = 0
+		s.base, s.windows = 0, nil
 	}
 }
