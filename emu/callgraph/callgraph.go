@@ -146,6 +146,9 @@ type Recorder struct {
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 	contexts  *contexts // nil if functions are not told apart by their callers
+	// notes is where notes are taken, nil if they are not: pad.
+	notes *Notes
+	pad   Notes
 }
 
 // New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are mapped together with one: none if it is
@@ -204,8 +207,7 @@ func (r *Recorder) CountJump(site, target emu.Addr) {
 func (r *Recorder) arcAt(key arcKey) uint64 {
 	recent := &r.recent[key.hash()>>(64-recentBits)]
 	if recent.arc != 0 && recent.key == key {
-		r.refresh(recent.arc - 1)
-		return r.Base + uint64(8*(recent.arc-1)*r.Width())
+		return r.placeOf(recent.arc - 1)
 	}
 	i, ok := r.index[key]
 	if !ok {
@@ -220,7 +222,15 @@ func (r *Recorder) arcAt(key arcKey) uint64 {
 		}
 	}
 	recent.key, recent.arc = key, i+1
+	return r.placeOf(i)
+}
+
+// placeOf returns the place of an arc that is in use.
+func (r *Recorder) placeOf(i int) uint64 {
 	r.refresh(i)
+	if r.notes != nil {
+		r.notes.noteArc(i)
+	}
 	return r.Base + uint64(8*i*r.Width())
 }
 
@@ -257,15 +267,17 @@ func (r *Recorder) row(place uint64) []uint64 {
 
 // function is lookup with a memory.
 func (r *Recorder) function(a emu.Addr) emu.Function {
-	if f := r.last; a >= f.Lo && a < f.Hi {
-		return f
+	if f := &r.last; a < f.Lo || a >= f.Hi {
+		f := &r.functions[a/functionPart%functionParts]
+		if a < f.Lo || a >= f.Hi {
+			*f = r.lookup(a)
+		}
+		r.last = *f
 	}
-	f := &r.functions[a/functionPart%functionParts]
-	if a < f.Lo || a >= f.Hi {
-		*f = r.lookup(a)
+	if r.notes != nil {
+		r.notes.note(a, r.last)
 	}
-	r.last = *f
-	return *f
+	return r.last
 }
 
 // What lookup said is kept by parts of memory: functionParts of them, functionPart bytes each.

@@ -30,6 +30,8 @@ type calls struct {
 	parts                    int
 	// misses is the first column of events of misses.
 	misses int
+	// kept is how many of the sums are of arcs of other processes, which had the engine before.
+	kept int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
 }
@@ -114,12 +116,12 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	}
 }
 
-// sumsRoom is sumsSize, but for a test that fills it.
-var sumsRoom = sumsSize
+// sumsRoom is what the arcs of a process may take beside those of others that had the engine. A test fills it.
+var sumsRoom = sumsSize - maxKeptSums
 
 // fullOfArcs reports whether there might be no room for the arcs that come up before generated code is entered again.
 func (e *Engine) fullOfArcs() bool {
-	return e.calls != nil && 8*(len(e.calls.Sums)+2*maxBlock*e.calls.Width()) > sumsRoom
+	return e.calls != nil && 8*(len(e.calls.Sums)-e.calls.kept+2*maxBlock*e.calls.Width()) > sumsRoom
 }
 
 // told tells the recorder, by one of its methods, that the guest went from site to target.
@@ -196,6 +198,23 @@ func (e *Engine) keepArc(target, origin, arc uint64) {
 
 // arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
 const arcSlot = 32
+
+// retireCalls makes what records calls as new, but for the arcs that blocks know. Indirect calls and jumps begin with their first arc again.
+func (e *Engine) retireCalls() {
+	if e.calls == nil {
+		return
+	}
+	clear(e.arena.words(arcsOff, arcsSize/8))
+	for _, chunk := range e.exits {
+		for i := range chunk {
+			if x := &chunk[i]; x.kind == exitArc || x.kind == exitJumpArc {
+				e.set(counterOff+8*int(x.cache), uint64(x.rip))
+				e.set(counterOff+8*int(x.cache)+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
+			}
+		}
+	}
+	e.calls.Retire()
+}
 
 // add adds n of an event to the totals.
 func (k *calls) add(ev emu.Event, n int64) {

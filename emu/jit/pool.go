@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A Pool makes the engines of processes. One that is closed is kept with its code for the next process, as long as nothing
-// but instructions counts: simulated caches would have to be made empty. Those that ran last are awake; others are suspended, for
+// A Pool makes the engines of processes. One that is closed is kept with its code for the next process, as long as no more
+// than instructions, and calls, counts: simulated caches would have to be made empty. Those that ran last are awake; others are suspended, for
 // their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128.
 type Pool struct {
 	mu    sync.Mutex
@@ -33,6 +33,8 @@ const (
 	maxIdle = 8
 	// maxKept is the most code that one is kept with, in bytes.
 	maxKept = 32 << 20
+	// maxKeptSums is the most that the arcs of its call graph take then.
+	maxKeptSums = 16 << 20
 )
 
 // New returns an engine for the code in m.
@@ -42,6 +44,7 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if e := p.idle[i]; e.fits(&cfg) {
 			p.idle = slices.Delete(p.idle, i, i+1)
+			e.retire()
 			e.adopt(m, cfg)
 			return e, nil
 		}
@@ -110,10 +113,10 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if p.closed || len(p.idle) >= maxIdle || e.countsMore() || e.calls != nil || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept {
+	if p.closed || len(p.idle) >= maxIdle || e.countsMore() || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
+		e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums {
 		return false
 	}
-	e.retire()
 	e.suspend()
 	p.idle = append(p.idle, e)
 	return true
@@ -131,14 +134,16 @@ func (p *Pool) Close() {
 
 // fits reports whether e may execute code for a run with cfg.
 func (e *Engine) fits(cfg *emu.Config) bool {
-	return cfg.Function == nil && cfg.Model == e.Model && cfg.RepOnce == e.RepOnce &&
-		cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
+	return (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
+		cfg.RepOnce == e.RepOnce && cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
 // retire makes all of e's blocks retained, and e as new but for them.
 func (e *Engine) retire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.gatherOnce()
+	e.gather()
 	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
@@ -152,12 +157,11 @@ func (e *Engine) retire() {
 	}
 	clear(e.pages)
 	clear(e.peeks)
-	e.once = nil
 	for ev := range e.collected {
 		e.collected[ev].Clear()
 	}
 	e.executed, e.added = 0, 0
-	clear(e.arena.words(counterOff, len(e.weights)))
+	e.retireCalls()
 	clear(e.arena.words(stMeters, meters))
 	e.unbound = nil
 	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.interrupt = nil, nil, 0, false, 0, false
@@ -168,4 +172,8 @@ func (e *Engine) retire() {
 func (e *Engine) adopt(m *mem.Space, cfg emu.Config) {
 	cfg.Events |= emu.Events(emu.Ir)
 	e.attach(m, cfg)
+	if e.calls != nil {
+		e.calls.Adopt(e.Function, m.Mapping)
+		e.calls.kept = len(e.calls.Sums)
+	}
 }

@@ -76,6 +76,44 @@ func TestPool(t *testing.T) {
 	require.EqualValues(t, 5, e.Executed())
 }
 
+// TestPoolCalls closes engines that record calls: the next process has their code and none of their calls, and code anew where functions are others.
+func TestPoolCalls(t *testing.T) {
+	var pool Pool
+	defer pool.Close()
+	halves := func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 7, Lo: a &^ 7, Hi: a&^7 + 8} }
+	run := func(m *machine) []string {
+		m.poke(codeAt+0x10, "90 eb0d") // nop; jmp 20
+		m.poke(codeAt+0x20, "90 eb05") // nop; jmp 28
+		m.poke(codeAt+0x28, "90 c3")
+		for range 2 {
+			m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, uint64(codeAt+0x10)
+			m.run(emu.StopSyscall)
+		}
+		return m.arcs()
+	}
+	const code = `
+		e80b000000     # call 10
+		ffd0           # call rax
+		0f05           # syscall`
+	var first *Engine
+	for i, function := range []func(a emu.Addr) emu.Function{sixteen, sixteen, halves, halves, sixteen} {
+		cfg := emu.Config{Function: function}
+		m := newPooled(t, &pool, cfg, code)
+		if i == 0 {
+			first = m.Engine
+		}
+		require.True(t, first == m.Engine, "the same engine")
+		at := m.pos
+		require.ElementsMatch(t, run(newMachineWith(t, cfg, code)), run(m))
+		require.EqualValues(t, 2*15, m.Executed())
+		require.Equal(t, i == 0 || i == 2, m.pos > at, "what is known is not translated again: %d", i)
+		require.NoError(t, m.Close())
+	}
+	m := newPooled(t, &pool, emu.Config{}, code)
+	require.False(t, first == m.Engine, "an engine that records no calls")
+	require.NoError(t, m.Close())
+}
+
 // TestNewEngineWithoutAddresses makes an engine when the host has no addresses left for it: another one gives its own up.
 func TestNewEngineWithoutAddresses(t *testing.T) {
 	var pool Pool

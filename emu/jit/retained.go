@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 )
 
@@ -20,6 +21,8 @@ type source struct {
 	spans []span
 	code  []byte // of the spans, one after the other
 	peeks []lookahead
+	// calls is what the recorder of calls said, nil if there is none.
+	calls *callgraph.Notes
 }
 
 // A span is n bytes of code at an address.
@@ -52,10 +55,19 @@ func (e *Engine) read(a emu.Addr, n int) {
 // places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) source() *source {
 	last := e.block[len(e.block)-1].Kind
-	if e.countsMore() || e.calls != nil || e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
+	if e.countsMore() {
 		return nil
 	}
-	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.lookaheads)}
+	var notes *callgraph.Notes
+	if e.calls != nil {
+		if notes = e.calls.Notes(); notes == nil {
+			return nil
+		}
+	}
+	if e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
+		return nil
+	}
+	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.lookaheads), calls: notes}
 	for _, s := range src.spans {
 		at := len(src.code)
 		src.code = append(src.code, make([]byte, s.n)...)
@@ -117,6 +129,9 @@ func (e *Engine) unchanged(src *source) bool {
 			return false
 		}
 		code = code[s.n:]
+	}
+	if src.calls != nil && !e.calls.Recall(src.calls) {
+		return false
 	}
 	for _, p := range src.peeks {
 		found, ok := e.peeks[p.at]

@@ -39,6 +39,10 @@ type stub struct {
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
 	e.decoder.Forget()
+	if e.calls != nil && !e.countsMore() {
+		e.calls.TakeNotes()
+		e.calls.Number(pc)
+	}
 	end := e.decodeBlock(pc)
 	if e.singleStep && len(e.block) > 1 {
 		e.block = e.block[:1]
