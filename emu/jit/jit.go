@@ -114,6 +114,7 @@ type Engine struct {
 	backEdges []*exit
 	peeks     map[emu.Addr]peek
 	pool      *Pool // that it belongs to, or nil
+	noting    bool  // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one
 	suspended bool  // it has no addresses for jump tables and shadow stacks
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16

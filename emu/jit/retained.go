@@ -60,6 +60,9 @@ func (e *Engine) source() *source {
 	}
 	var notes *callgraph.Notes
 	if e.calls != nil {
+		if !e.noting {
+			return nil
+		}
 		if notes = e.calls.Notes(); notes == nil {
 			return nil
 		}

@@ -39,7 +39,7 @@ type stub struct {
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
 	e.decoder.Forget()
-	if e.calls != nil && !e.countsMore() {
+	if e.noting && e.calls != nil && !e.countsMore() {
 		e.calls.TakeNotes()
 		e.calls.Number(pc)
 	}
