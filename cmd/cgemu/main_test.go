@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,6 +70,9 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "hup": // or nohup(1) runs this test
 				return !signal.Ignored(syscall.SIGHUP), nil
+			case "race":
+				b, _ := debug.ReadBuildInfo()
+				return slices.Contains(b.Settings, debug.BuildSetting{Key: "-race", Value: "true"}), nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "unicorn":
