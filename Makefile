@@ -27,9 +27,9 @@ demo: build
 
 # Where cgemu takes time, for the compiler, which reads cmd/cgemu/default.pgo by itself: programs of which most code is translated, both engines, simulation, calls.
 pgo: build
-	rm -f /tmp/cgemu-*.pprof
+	rm -rf bin/pgo && mkdir bin/pgo
 	gcc -E testdata/guest.c -o bin/guest.i
-	@set -e; run() { echo "$$@"; bin/cgemu -q --cachegrind-out-file=bin/pgo.out --debug=cpu "$$@" >/dev/null; }; \
+	@set -e; run() { echo "$$@"; bin/cgemu -q --cachegrind-out-file=bin/pgo/out --debug=cpu "$$@" >/dev/null & wait $$!; mv /tmp/cgemu-$$!.pprof bin/pgo; }; \
 	for n in 1 2; do \
 		for flags in --cache-sim=no --call-graph=yes "--cache-sim=yes --branch-sim=yes"; do \
 			run $$flags /usr/bin/node -e 0; \
@@ -42,7 +42,7 @@ pgo: build
 		run --engine=interp $$flags /usr/bin/bzip2 -c docs/manual.md; \
 		run --engine=interp $$flags /usr/bin/sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 from c where x<60000) select sum(x*x%7) from c'; \
 	done
-	go tool pprof -proto /tmp/cgemu-*.pprof >cmd/cgemu/default.pgo
+	go tool pprof -proto bin/pgo/*.pprof >cmd/cgemu/default.pgo
 
 # Quick: no oracle, no race detector, nothing compiled twice for default.pgo. What waits most begins first.
 test:

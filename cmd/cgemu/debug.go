@@ -18,6 +18,9 @@ type debugSwitch struct {
 	set func(d *cgemu.Debug, log io.Writer) error
 }
 
+// cpuSwitch is the one that all engines have.
+const cpuSwitch = "cpu"
+
 var debugSwitches = []debugSwitch{
 	{"blocks", "each block of code that is translated: the guest's instructions, the host's, counters", func(d *cgemu.Debug, log io.Writer) error {
 		d.Blocks = log
@@ -37,7 +40,7 @@ var debugSwitches = []debugSwitch{
 		d.Profile = f
 		return err
 	}},
-	{"cpu", cpuProfile("PID") + ", for go tool pprof: where cgemu itself takes time", func(_ *cgemu.Debug, _ io.Writer) error {
+	{cpuSwitch, cpuProfile("PID") + ", for go tool pprof: where cgemu itself takes time", func(_ *cgemu.Debug, _ io.Writer) error {
 		f, err := createNew(cpuProfile(fmt.Sprint(os.Getpid())))
 		if err != nil {
 			return err

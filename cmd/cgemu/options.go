@@ -328,7 +328,7 @@ func (o *options) findEngine() error {
 	if o.count.separatesCallers() && engine.Name != separatingEngine {
 		return fmt.Errorf("--separate-callers: the engine %s does not tell functions apart by their callers; %s does", engine.Name, separatingEngine)
 	}
-	if slices.ContainsFunc(o.debug, func(name string) bool { return name != "cpu" }) && engine.Name != "jit" {
+	if slices.ContainsFunc(o.debug, func(name string) bool { return name != cpuSwitch }) && engine.Name != "jit" {
 		return fmt.Errorf("--debug: the engine %s does not tell what it does; jit does", engine.Name)
 	}
 	o.engineWarning = engine.Warning

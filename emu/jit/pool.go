@@ -22,8 +22,8 @@ type Pool struct {
 	awake []*Engine // that which ran last at the end
 	// places are those of low parts: engines that are awake hold theirs.
 	places []*lowPlace
-	// several says that it has made an engine.
-	several bool
+	// made says that it has made an engine.
+	made bool
 	// closed says that none is kept any more.
 	closed bool
 }
@@ -60,8 +60,8 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.pool, e.noting = p, p.several
-	p.several = true
+	e.pool, e.noting = p, p.made
+	p.made = true
 	p.awake = append(p.awake, e)
 	return e, nil
 }
