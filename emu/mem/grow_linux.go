@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -30,9 +28,8 @@ func (r *reservation) takeOver(old *reservation, vmas []VMA, _ map[emu.Addr]copy
 		for len(ranges) > 0 {
 			from, to := max(lo, old.base+uintptr(ranges[0].lo)), min(hi, old.base+uintptr(ranges[0].hi))
 			if from < to {
-				_, _, e := unix.Syscall6(unix.SYS_MREMAP, from, to-from, to-from, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+from-old.base, 0)
-				if e != 0 {
-					return fmt.Errorf("mem: growing the address space: %w", e)
+				if _, err := moveFrom(from, to-from, r.base+from-old.base); err != nil {
+					return fmt.Errorf("mem: growing the address space: %w", err)
 				}
 			}
 			if old.base+uintptr(ranges[0].hi) > hi {

@@ -122,29 +122,47 @@ func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error {
 // movePages goes over a place outside the region: mremap(2) can neither grow a mapping into the
 // reservation's pages nor move one onto itself.
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
-	p, _, e := unix.Syscall6(unix.SYS_MREMAP, r.base+uintptr(lo), uintptr(hi-lo), uintptr(newLen), unix.MREMAP_MAYMOVE, 0, 0)
-	if e != 0 {
-		return e
+	n := min(uintptr(hi-lo), uintptr(newLen))
+	p, err := moveFrom(r.base+uintptr(lo), n, 0)
+	if err != nil {
+		return err
 	}
-	// What the mapping left is a hole in the reservation.
-	hole := lo
-	if p == r.base+uintptr(lo) {
-		hole += emu.Addr(newLen)
+	if err := r.unmapPages(lo, hi); err != nil {
+		return err
 	}
-	if hole < hi {
-		if err := r.unmapPages(hole, hi); err != nil {
-			return err
+	if n < uintptr(newLen) {
+		q, _, e := unix.Syscall6(unix.SYS_MREMAP, p, n, uintptr(newLen), unix.MREMAP_MAYMOVE, 0, 0)
+		if e != 0 {
+			unix.Syscall6(unix.SYS_MREMAP, p, n, n, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(lo), 0)
+			return e
 		}
+		p = q
 	}
-	if p == r.base+uintptr(to) {
-		return nil
-	}
-	_, _, e = unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
+	_, _, e := unix.Syscall6(unix.SYS_MREMAP, p, uintptr(newLen), uintptr(newLen),
 		unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, r.base+uintptr(to), 0)
-	if e == 0 && p >= r.base && p < r.start+r.size-GuardAbove {
-		return r.unmapPages(emu.Addr(p-r.base), emu.Addr(p-r.base)+emu.Addr(newLen))
-	}
 	return errOrNil(e)
+}
+
+// moveFrom moves n bytes of one mapping out of a reservation, to a place, or, if that is 0, to one that the host chooses and returns. The addresses stay taken: where they were free for
+// a moment, another thread of this process might get them, and lose what it has there when the reservation takes them back. Linux before 5.7, or 5.13 for files, leaves no choice.
+func moveFrom(from, n, place uintptr) (uintptr, error) {
+	flags := uintptr(unix.MREMAP_MAYMOVE)
+	if place != 0 {
+		flags |= unix.MREMAP_FIXED
+	}
+	p, _, e := unix.Syscall6(unix.SYS_MREMAP, from, n, n, flags|unix.MREMAP_DONTUNMAP, place, 0)
+	if e == unix.EINVAL {
+		if place == 0 {
+			// It would stay where it is.
+			q, err := mmap(0, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1, 0)
+			if err != nil {
+				return 0, err
+			}
+			place, flags = q, flags|unix.MREMAP_FIXED
+		}
+		p, _, e = unix.Syscall6(unix.SYS_MREMAP, from, n, n, flags, place, 0)
+	}
+	return p, errOrNil(e)
 }
 
 // canLend reports whether pages can be lent: the host has to say which there are. The engine that learns of faults is one for amd64; under qemu-aarch64 a
