@@ -101,7 +101,7 @@ func (e *Engine) rebase() error {
 			return err
 		}
 	}
-	if e.sim.caches {
+	if e.sim.waysMove() {
 		for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
 			if c.vectors > 0 {
 				continue
@@ -110,7 +110,7 @@ func (e *Engine) rebase() error {
 				return err
 			}
 		}
-		// Generated code knows where the tables are, and the limit.
+		// Generated code knows where the tables are.
 		e.flush()
 		e.pos, e.far = codeOff, farOff
 		was := e.stubs

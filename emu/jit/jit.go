@@ -163,6 +163,7 @@ type Engine struct {
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
 
+	slabs slabs
 	request
 	translation
 }
@@ -224,6 +225,7 @@ func (e *Engine) attach(m *mem.Space, cfg emu.Config) {
 func (e *Engine) setBase() {
 	e.set(stBase, uint64(e.mem.Base()))
 	e.set(stNegBase, -uint64(e.mem.Base()))
+	e.set(stLimit, uint64(e.mem.Limit()))
 }
 
 // prepare generates the code that blocks share, and fills the state block.
@@ -239,11 +241,10 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	if n := max(e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
-	if e.sim.caches {
-		if err := e.emptyCaches(); err != nil {
-			return err
-		}
+	if err := e.reserveWays(); err != nil {
+		return err
 	}
+	e.emptyCaches()
 	if e.Function != nil {
 		if err := e.newCalls(); err != nil {
 			return err

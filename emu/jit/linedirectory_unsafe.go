@@ -40,6 +40,13 @@ func (w *wayTable) at(line uint64) *uint16 {
 	return (*uint16)(unsafe.Add(unsafe.Pointer(nil), w.host+2*uintptr(line)))
 }
 
+// clear makes all words 0.
+func (w *wayTable) clear() {
+	if w.size > 0 {
+		unix.Syscall(unix.SYS_MADVISE, w.host, w.size, unix.MADV_DONTNEED)
+	}
+}
+
 func (w *wayTable) close() {
 	if w.size > 0 {
 		unix.Syscall(unix.SYS_MUNMAP, w.host, w.size, 0)

@@ -13,8 +13,7 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A Pool makes the engines of processes. One that is closed is kept with its code for the next process, as long as no more
-// than instructions, and calls, counts: simulated caches would have to be made empty. Those that ran last are awake; others are suspended, for
+// A Pool makes the engines of processes. One that is closed is kept with its code for the next process. Those that ran last are awake; others are suspended, for
 // their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128.
 type Pool struct {
 	mu    sync.Mutex
@@ -44,7 +43,7 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
-		if e := p.idle[i]; e.fits(&cfg) {
+		if e := p.idle[i]; e.fits(m, &cfg) {
 			p.idle = slices.Delete(p.idle, i, i+1)
 			e.retire()
 			e.adopt(m, cfg)
@@ -116,7 +115,7 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if p.closed || len(p.idle) >= maxIdle || e.countsMore() || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
+	if p.closed || len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
 		e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums {
 		return false
 	}
@@ -135,10 +134,10 @@ func (p *Pool) Close() {
 	p.idle, p.closed = nil, true
 }
 
-// fits reports whether e may execute code for a run with cfg.
-func (e *Engine) fits(cfg *emu.Config) bool {
-	return (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
-		cfg.RepOnce == e.RepOnce && cfg.Caches == e.Caches && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
+// fits reports whether e may execute code in m for a run with cfg. Tables of ways are as large as m may be.
+func (e *Engine) fits(m *mem.Space, cfg *emu.Config) bool {
+	return (!e.sim.waysMove() || e.mem.Limit() == m.Limit()) && (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
+		cfg.RepOnce == e.RepOnce && (cfg.Caches == e.Caches || cfg.Caches != nil && e.Caches != nil && *cfg.Caches == *e.Caches) && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
 // retire makes all of e's blocks retained, and e as new but for them.
@@ -164,6 +163,7 @@ func (e *Engine) retire() {
 		e.collected[ev].Clear()
 	}
 	e.executed, e.added = 0, 0
+	e.forgetSimulated()
 	e.retireCalls()
 	clear(e.arena.words(stMeters, meters))
 	e.unbound = nil

@@ -114,6 +114,55 @@ func TestPoolCalls(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
+// TestPoolSimulating closes engines that simulate, with vectors and without: the next process has their code and finds caches and predictors empty.
+func TestPoolSimulating(t *testing.T) {
+	const code = `
+		b9 00 10 00 00     # mov ecx, 4096
+		48 8b 04 cf        # loop: mov rax, [rdi+rcx*8]
+		48 89 04 cf        # mov [rdi+rcx*8], rax
+		66 a9 01 10        # test ax, 0x1001
+		74 01              # je over
+		90                 # nop
+		ff c9              # over: dec ecx
+		75 ee              # jne loop
+		e8 02 00 00 00     # call f
+		0f 05              # syscall
+		c3                 # f: ret`
+	const table = dataAt + 0x100000
+	for _, avx512 := range []bool{hostHasAVX512(), false} {
+		var pool Pool
+		defer pool.Close()
+		run := func(m *machine) map[emu.Addr]map[emu.Event]uint64 {
+			require.NoError(t, m.mem.Map(mem.VMA{Lo: table, Hi: table + 0x10000, Prot: mem.Read | mem.Write}, nil))
+			for i := range emu.Addr(4096) {
+				require.True(t, m.mem.WriteUint64(table+8*i, uint64(i*i*2654435761)))
+			}
+			m.cpu.Regs[emu.RDI] = uint64(table)
+			m.run(emu.StopSyscall)
+			return events(m)
+		}
+		cfg := simulating
+		cfg.Model, cfg.Env = v3(), testEnv{}
+		m := newMachine(t, code)
+		e, err := newEngine(m.mem, cfg, avx512, pool.lowPlace)
+		require.NoError(t, err)
+		e.pool = &pool
+		m.Engine = e
+		want := run(m)
+		require.NoError(t, m.Close())
+		at := e.pos
+		for range 3 {
+			caches := *cfg.Caches // another process's
+			cfg.Caches = &caches
+			m := newPooled(t, &pool, cfg, code)
+			require.True(t, e == m.Engine, "the same engine")
+			require.Equal(t, want, run(m))
+			require.Equal(t, at, e.pos, "nothing is translated")
+			require.NoError(t, m.Close())
+		}
+	}
+}
+
 // TestNewEngineWithoutAddresses makes an engine when the host has no addresses left for it: another one gives its own up.
 func TestNewEngineWithoutAddresses(t *testing.T) {
 	var pool Pool

@@ -51,13 +51,10 @@ func (e *Engine) read(a emu.Addr, n int) {
 	e.spans = append(e.spans, span{a, n})
 }
 
-// source returns what the block being translated is made from; nil if it may not be retained: simulated caches know
-// places in its code, it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
+// source returns what the block being translated is made from; nil if it may not be retained: it runs once, or it ends with what is no instruction, which
+// depends on bytes that are not known.
 func (e *Engine) source() *source {
 	last := e.block[len(e.block)-1].Kind
-	if e.countsMore() {
-		return nil
-	}
 	var notes *callgraph.Notes
 	if e.calls != nil {
 		if !e.noting {
@@ -70,14 +67,16 @@ func (e *Engine) source() *source {
 	if e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
 		return nil
 	}
-	src := &source{spans: slices.Clone(e.spans), peeks: slices.Clone(e.lookaheads), calls: notes}
-	for _, s := range src.spans {
-		at := len(src.code)
-		src.code = append(src.code, make([]byte, s.n)...)
-		if e.mem.Fetch(s.at, src.code[at:]) < s.n {
+	e.code = e.code[:0]
+	for _, s := range e.spans {
+		at := len(e.code)
+		e.code = slices.Grow(e.code, s.n)[:at+s.n]
+		if e.mem.Fetch(s.at, e.code[at:]) < s.n {
 			return nil
 		}
 	}
+	src := &e.slabs.sources.room(1)[0]
+	*src = source{spans: e.slabs.spans.keep(e.spans), code: e.slabs.code.keep(e.code), peeks: e.slabs.lookaheads.keep(e.lookaheads), calls: notes}
 	return src
 }
 

@@ -152,6 +152,9 @@ type simulation struct {
 	probe, probed, given int
 }
 
+// waysMove reports whether there are tables of ways, which are as large as the guest's memory may be and whose addresses code knows.
+func (s *simulation) waysMove() bool { return s.caches && (s.d1.vectors == 0 || s.ll.vectors == 0) }
+
 // Sizes of the predictors' tables (docs/counting.md, "Conditional branches").
 const (
 	historyBits = 7
@@ -181,8 +184,23 @@ func newSimulation(cfg *emu.Config, vectors bool) (s simulation) {
 	return s
 }
 
-// emptyCaches makes the tables that are not empty when they are zero.
-func (e *Engine) emptyCaches() error {
+// reserveWays gives caches that are not in vectors their tables of ways.
+func (e *Engine) reserveWays() (err error) {
+	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+		if e.sim.caches && c.vectors == 0 {
+			if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emptyCaches fills what is not empty when it is zero, as all of the low part is.
+func (e *Engine) emptyCaches() {
+	if !e.sim.caches {
+		return
+	}
 	if e.sim.vectors {
 		e.prepareVectors()
 	}
@@ -190,10 +208,6 @@ func (e *Engine) emptyCaches() error {
 		if c.vectors > 0 {
 			c.emptyVectors(&e.arena)
 			continue
-		}
-		var err error
-		if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
-			return err
 		}
 		for set := uint64(0); set <= c.mask; set += uint64(c.line) {
 			for i := range c.assoc {
@@ -208,7 +222,20 @@ func (e *Engine) emptyCaches() error {
 			e.set(c.set(set)+8*i, e.hostAddr(linesOff))
 		}
 	}
-	return nil
+}
+
+// forgetSimulated makes caches and predictors as new. Lines of code keep the places of their stamps, which blocks know.
+func (e *Engine) forgetSimulated() {
+	if e.sim.size == 0 {
+		return
+	}
+	clear(e.arena.words(linesOff, e.sim.i1.used))
+	clear(e.arena.words(tablesOff, e.sim.size/8))
+	e.sim.d1.ways.clear()
+	e.sim.ll.ways.clear()
+	e.set(stClock, 0)
+	e.set(stHistory, 0)
+	e.emptyCaches()
 }
 
 // details reports whether it counts, or simulates, anything but instructions.

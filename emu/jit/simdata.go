@@ -302,9 +302,8 @@ func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
 	if !spilled {
 		e.store(slotTmp, r3)
 	}
-	e.movRR(r3, r1)
-	e.shiftRight(r3, log2(int(e.mem.Limit())))
-	outside := e.jcc(condNE, 0)
+	e.compareLimit(r1)
+	outside := e.jcc(condAE, 0)
 	e.movImm(r2, uint64(c.ways.host))
 	e.movRR(r3, r1)
 	e.shiftRight(r3, log2(c.line))

@@ -41,9 +41,8 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 		// A reference that will fault does not count: an address that is none of the guest's, and
 		// memory that is not there.
 		e.loadAt(x86.RAX, x86.RSP, argAddr)
-		e.movRR(x86.RDX, x86.RAX)
-		e.shiftRight(x86.RDX, log2(int(e.mem.Limit())))
-		wild = e.jcc(condNE, 0)
+		e.compareLimit(x86.RAX)
+		wild = e.jcc(condAE, 0)
 		e.loadAt(x86.RCX, x86.RSP, argSize)
 		e.sim.probe = e.pos
 		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
@@ -80,6 +79,12 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	}
 	e.byte(0xc2, 24, 0) // ret 24
 	return start
+}
+
+// compareLimit emits cmp r, [stLimit].
+func (e *Engine) compareLimit(r x86.Reg) {
+	e.byte(rexW(r, 0), aluCMP<<3|3)
+	e.rip(r, stLimit, 0)
 }
 
 // emitMissed counts a miss on the counter at an offset from the address of both. If calls are recorded, that has the column of their totals in its lowest

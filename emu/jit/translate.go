@@ -4,7 +4,6 @@ package jit
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -39,7 +38,7 @@ type stub struct {
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
 	e.decoder.Forget()
-	if e.noting && e.calls != nil && !e.countsMore() {
+	if e.noting && e.calls != nil {
 		e.calls.TakeNotes()
 		e.calls.Number(pc)
 	}
@@ -69,7 +68,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: make([]insnAt, len(e.block))}
+	t := &e.slabs.tbs.room(1)[0]
+	*t = tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: e.slabs.insns.room(len(e.block))}
 	e.t = t
 	e.planEffects()
 	e.setSums(t.counter, 0, 1)
@@ -90,8 +90,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
-	t.pages, t.src = slices.Clone(e.deps), e.source()
-	t.exits, t.own, t.saved = slices.Clone(e.sideExits), slices.Clone(e.own), slices.Clone(e.savedAt)
+	t.pages, t.src = e.slabs.pages.keep(e.deps), e.source()
+	t.exits, t.own, t.saved = e.slabs.exits.keep(e.sideExits), e.slabs.own.keep(e.own), e.slabs.saved.keep(e.savedAt)
 	e.all = append(e.all, t)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
