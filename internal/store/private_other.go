@@ -1,0 +1,18 @@
+//go:build !unix
+
+package store
+
+import (
+	"io"
+	"io/fs"
+	"os"
+)
+
+// contents reads a file.
+func contents(f *os.File, size int64) (b []byte, release func(), err error) {
+	b, err = io.ReadAll(io.LimitReader(f, size))
+	return b, func() {}, err
+}
+
+// private: the directory is that of the user's profile, whose permissions are the system's business.
+func private(fs.FileInfo) bool { return true }

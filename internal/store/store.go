@@ -1,0 +1,114 @@
+// Package store keeps what this program can make again, but would rather find: files in a directory of the user's, each for the binary that wrote it.
+//
+// A file that is missing, that another user could have written, or that there is no room for means that it is made again: nothing here is an error. The files
+// of a directory take no more than a limit together; those go first that were not read for the longest time.
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cgemu/cgemu/internal/outfile"
+)
+
+// DefaultDir is the directory for what is kept, "" if there is no place for one.
+func DefaultDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "cgemu", "code")
+}
+
+// DefaultLimit is what the files of a directory take together, in bytes.
+const DefaultLimit = 1 << 30
+
+// A Store is a directory with files of this binary.
+type Store struct {
+	dir, version string
+	limit        int64
+}
+
+// Open returns the store in a directory, which it makes, with files of up to limit bytes together. It returns nil, of which nothing is kept, if dir is "", if it
+// is not the user's alone, or if this binary cannot be told from others.
+func Open(dir string, limit int64) *Store {
+	version := buildID()
+	if dir == "" || version == "" || os.MkdirAll(dir, 0o700) != nil {
+		return nil
+	}
+	if info, err := os.Stat(dir); err != nil || !private(info) {
+		return nil
+	}
+	return &Store{dir: dir, version: version, limit: limit}
+}
+
+// path returns where what has a name is kept.
+func (s *Store) path(name string) string {
+	sum := sha256.Sum256([]byte(s.version + "\x00" + name))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16]))
+}
+
+// Load returns what is kept under a name, nil if nothing is, and what releases it. Who reads it has to look whether it is whole; nobody writes to it.
+func (s *Store) Load(name string) (b []byte, release func()) {
+	if s == nil {
+		return nil, nil
+	}
+	path := s.path(name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !private(info) {
+		return nil, nil
+	}
+	now := time.Now()
+	os.Chtimes(path, now, now) // an error makes it look older than it is
+	b, release, err = contents(f, info.Size())
+	if err != nil {
+		return nil, nil
+	}
+	return b, release
+}
+
+// Save keeps what write writes under a name, in place of what was. The old file stays if write fails.
+func (s *Store) Save(name string, write func(io.Writer) error) {
+	if s == nil {
+		return
+	}
+	if outfile.Write(context.Background(), s.path(name), 0o600, write) == nil {
+		s.shrink()
+	}
+}
+
+// shrink removes the files that were not read for the longest time, until the others are within the limit.
+func (s *Store) shrink() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	var files []fs.FileInfo
+	left := s.limit
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, info := range files {
+		if left -= info.Size(); left < 0 {
+			os.Remove(filepath.Join(s.dir, info.Name()))
+		}
+	}
+}

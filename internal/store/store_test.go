@@ -1,0 +1,108 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func needELF(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "freebsd" {
+		t.Skip("nothing is kept where binaries are no ELF files")
+	}
+}
+
+func write(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+func load(s *Store, name string) string {
+	b, release := s.Load(name)
+	if b == nil {
+		return ""
+	}
+	defer release()
+	return string(b)
+}
+
+func TestStore(t *testing.T) {
+	needELF(t)
+	dir := filepath.Join(t.TempDir(), "made", "here")
+	s := Open(dir, 1000)
+	require.NotNil(t, s)
+	require.Empty(t, load(s, "a"))
+	s.Save("a", write("first"))
+	s.Save("b", write("second"))
+	require.Equal(t, "first", load(s, "a"))
+	require.Equal(t, "second", load(Open(dir, 1000), "b"))
+	s.Save("a", func(w io.Writer) error { return errors.Join(write("half")(w), errors.New("disk full")) })
+	require.Equal(t, "first", load(s, "a"))
+	other := *s
+	other.version += "x"
+	require.Empty(t, load(&other, "a"), "another binary's")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}
+
+// TestLimit writes more than a directory may hold: what was read last stays.
+func TestLimit(t *testing.T) {
+	needELF(t)
+	s := Open(t.TempDir(), 10)
+	for i, name := range []string{"a", "b", "c"} {
+		s.Save(name, write("1234"))
+		if i < 2 {
+			past := time.Now().Add(time.Duration(i-10) * time.Minute)
+			require.NoError(t, os.Chtimes(s.path(name), past, past))
+		}
+		load(s, "a") // it is used each time
+	}
+	require.Equal(t, []string{"1234", "", "1234"}, []string{load(s, "a"), load(s, "b"), load(s, "c")})
+	s.Save("d", write("more than there may be"))
+	require.Empty(t, load(s, "d"))
+}
+
+// TestOthersFiles has files and directories that others might have written.
+func TestOthersFiles(t *testing.T) {
+	needELF(t)
+	dir := t.TempDir()
+	s := Open(dir, 1000)
+	s.Save("a", write("text"))
+	require.NoError(t, os.Chmod(s.path("a"), 0o620))
+	require.Empty(t, load(s, "a"))
+	require.NoError(t, os.Chmod(s.path("a"), 0o600))
+	require.Equal(t, "text", load(s, "a"))
+	require.NoError(t, os.Remove(s.path("a")))
+	require.NoError(t, os.Mkdir(s.path("a"), 0o700))
+	require.Empty(t, load(s, "a"))
+	s.Save("a", write("text"))
+	require.Empty(t, load(s, "a"))
+	require.NoError(t, os.Chmod(dir, 0o777))
+	require.Nil(t, Open(dir, 1000))
+}
+
+// TestNothingIsKept has no place for a directory.
+func TestNothingIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, dir := range []string{"", file, filepath.Join(file, "dir")} {
+		s := Open(dir, 1000)
+		require.Nil(t, s)
+		s.Save("a", write("text"))
+		require.Empty(t, load(s, "a"))
+	}
+}
+
+func TestBuildID(t *testing.T) {
+	needELF(t)
+	require.Regexp(t, `^[^/]+/[^/]*/?.*/[^/]+$`, buildID())
+}
