@@ -20,6 +20,7 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/store"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -59,6 +60,9 @@ type Config struct {
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
 	// Run makes, and removes.
 	ShmDir string
+	// CodeDir is a directory of the host in which translated code is kept for the next run of the program, which it makes if need be; "" keeps none. It must be the
+	// user's alone, or nothing is. No count depends on it.
+	CodeDir string
 	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see HostStdio); what is in memory
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
 	Stdin          io.Reader
@@ -200,6 +204,9 @@ type UnsupportedCall struct {
 	Answer string
 	Calls  uint64
 }
+
+// DefaultCodeDir is where the command keeps translated code, "" if there is no place for that.
+func DefaultCodeDir() string { return store.DefaultDir() }
 
 // Run runs a program to its end, or until ctx is done or MaxInsns are executed,
 // and returns its profile. The error is for what keeps it from running: a file that

@@ -96,6 +96,9 @@ func TestDigests(t *testing.T) {
 					want[name] = value
 				}
 				require.Equal(t, want[name], value, name)
+				for range 2 {
+					require.Equal(t, want[name], digest(t, args, "jit", model, simulated), "%s with code from the run before", name)
+				}
 				require.Equal(t, want[name], digest(t, args, "interp", model, simulated), "%s with interp", name)
 				// libunicorn has its own approximations, and nothing of v3.
 				if model == "v1" && args[0] != "testdata/approx" && hasEngine("unicorn") {

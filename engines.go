@@ -37,6 +37,8 @@ type EngineInfo struct {
 	make func(m *mem.Space, cfg emu.Config) (emu.Engine, error)
 	// close frees what engines left to others; nil if there is nothing.
 	close func()
+	// keep has code kept for the next run of a program; nil if the engine has none.
+	keep func(images jit.Images, program string)
 	// checks says that it looks at the guest's permissions before each access, and needs no signals.
 	checks bool
 	// copiesOnWrite says that it copies memory that a fork did not copy when the guest accesses it.
@@ -54,7 +56,7 @@ func Engines() []EngineInfo {
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
-			Err: jit.Available(), make: pool.New, close: pool.Close, copiesOnWrite: true, recordsExceptions: true,
+			Err: jit.Available(), make: pool.New, close: pool.Close, keep: pool.Keep, copiesOnWrite: true, recordsExceptions: true,
 		},
 		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
 		{

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,6 +61,22 @@ func start(t *testing.T, cfg cgemu.Config) ran {
 	return startFor(t, context.Background(), cfg)
 }
 
+// codeDir has the code of programs that tests run several times: all after the first have it from there.
+var codeDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "cgemu-test")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+// TestMain removes it.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	os.RemoveAll(codeDir())
+	os.Exit(status)
+}
+
 func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
@@ -82,6 +99,9 @@ func startFor(t *testing.T, ctx context.Context, cfg cgemu.Config) ran {
 		cfg.Engine = "interp" // the others cannot run there
 	}
 	cfg.Names.Demangle = true
+	if cfg.CodeDir == "" {
+		cfg.CodeDir = codeDir()
+	}
 	res, err := cgemu.Run(ctx, cfg)
 	require.NoError(t, err)
 	text, err := os.ReadFile(out.Name())

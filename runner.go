@@ -19,6 +19,7 @@ import (
 	"github.com/cgemu/cgemu/internal/enginelog"
 	"github.com/cgemu/cgemu/internal/jitnames"
 	"github.com/cgemu/cgemu/internal/profiler"
+	"github.com/cgemu/cgemu/internal/store"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
 )
@@ -60,6 +61,9 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		closeEngines = func() {}
 	}
 	defer closeEngines()
+	if s := store.Open(r.cfg.CodeDir, store.DefaultLimit); s != nil && r.engine.keep != nil {
+		r.engine.keep(s, r.cfg.Path)
+	}
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
 	kernel := r.kernelConfig()
 	if err := r.startRecording(&kernel.Files); err != nil {

@@ -151,6 +151,7 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	cfg := &cgemu.Config{
 		Path: program, Args: b.Run, Env: b.environ(), Dir: dir, CPU: b.CPU, Branches: b.Branches, MaxInsns: b.MaxInsns, TraceChildren: b.Children == nil || *b.Children,
 		Names:   dwarfmap.Options{Demangle: true},
+		CodeDir: cgemu.DefaultCodeDir(),
 		Regions: cgemu.Regions{Toggle: b.ToggleCollect, From: b.From, To: b.To},
 	}
 	if top := b.isolation(); top != "" {

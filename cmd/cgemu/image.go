@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -66,9 +65,6 @@ func (o *options) imageEnv() (env []string) {
 // checkImage refuses options that do not go with an image.
 func (o *options) checkImage(f *pflag.FlagSet) error {
 	if o.image == "" {
-		if o.noCache {
-			return errors.New("--no-cache: only with --image")
-		}
 		return nil
 	}
 	for _, c := range []struct {

@@ -310,6 +310,9 @@ func (o *options) check() error {
 // separatingEngine is the engine that tells functions apart by their callers.
 const separatingEngine = "interp"
 
+// walled reports whether something keeps the guest from files of the host. A --bind alone hides and keeps nothing.
+func (o *options) walled() bool { return o.root != "" || o.readOnly || o.overlay }
+
 // findEngine checks the engine's name, and chooses the CPU that it can show.
 func (o *options) findEngine() error {
 	if o.separates = o.engine == cgemu.AutoEngine && o.count.separatesCallers(); o.separates {

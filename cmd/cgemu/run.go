@@ -77,7 +77,7 @@ func run(args []string) int {
 	if name := files.name(syscalls.DefaultPID); cfg.DumpInstr && cgout.IsSpecial(name) {
 		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
-	if o.view != "" && (o.root != "" || o.readOnly || o.overlay) {
+	if o.view != "" && o.walled() {
 		return fail(exitFailed, errors.New("--view: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep the page's server from its work: cgemu view shows the profile"))
 	}
 	if err := o.fetchDebug(&cfg, logTo); err != nil {
@@ -352,12 +352,21 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	return cfg, nil
 }
 
+// codeDir is where translated code is kept. What the guest's walls let nobody change is not.
+func (o *options) codeDir() string {
+	if o.noCache || o.walled() {
+		return ""
+	}
+	return cgemu.DefaultCodeDir()
+}
+
 // world is what the guest sees.
 func (o *options) world(args []string) cgemu.Config {
 	cfg := cgemu.Config{
 		Args: args, Env: o.environment(), Sysroot: o.sysroot, CPU: o.cpu, CPUs: o.cpus,
 		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real", Start: o.date.Time,
 		RepOnce: o.rep == "once", HostEtc: o.etc == "host",
+		CodeDir:   o.codeDir(),
 		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
 	}
 	if firstWall {

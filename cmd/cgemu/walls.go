@@ -27,7 +27,7 @@ var debugDirs = []string{"/usr/lib/debug"}
 // by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the end.
 func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 	nothing := func() {}
-	if o.root == "" && !o.readOnly && !o.overlay { // a --bind alone hides and keeps nothing
+	if !o.walled() {
 		return "", nothing, nil
 	}
 	walls := sandbox.Available()

@@ -16,7 +16,7 @@ const (
 	hugePage    = 2 << 20
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
-	farSize     = 128 << 20
+	farSize     = 256 << 20
 	arcsSize    = 2 << 20               // where indirect calls and jumps find the arcs of a call graph
 	sumsSize    = 256<<20 + maxKeptSums // what these count
 	arenaSize   = stateSize + counterSize + arcsSize + sumsSize + codeSize + farSize
@@ -32,7 +32,7 @@ const (
 // into an immediate. It is there if more than instructions counts. Its offsets begin at lowOff.
 const (
 	lowOff    = 1 << 40
-	ownSize   = 16 << 20
+	ownSize   = 32 << 20
 	linesSize = 8 << 20
 
 	ownOff   = lowOff

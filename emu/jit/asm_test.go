@@ -360,8 +360,10 @@ func assemblerMethods(t *testing.T) map[string]bool {
 			if !ok || fn.Recv == nil {
 				continue
 			}
-			if star, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok && star.X.(*ast.Ident).Name == "assembler" {
-				methods[fn.Name.Name] = true
+			if star, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok {
+				if receiver, ok := star.X.(*ast.Ident); ok && receiver.Name == "assembler" {
+					methods[fn.Name.Name] = true
+				}
 			}
 		}
 	}

@@ -51,6 +51,8 @@ type tb struct {
 	lookup int
 	// from is what that lookup tells where it leads, if calls are recorded: see emitReceived.
 	from uint32
+	// firstExit is the number of the first of its exits, which are exitCount in a row.
+	firstExit, exitCount int
 	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
 	incoming []*exit
 	pages    []emu.Addr

@@ -168,15 +168,21 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 		delete(e.marks, a)
 	}
 	for _, w := range e.codeCaches {
-		if w != nil {
-			clear(w.retained)
+		if w == nil {
+			continue
 		}
+		for _, list := range w.retained {
+			for _, t := range list {
+				e.bury(t)
+			}
+		}
+		clear(w.retained)
 	}
-	e.dead, e.retainedBlocks = e.dead+e.retainedBlocks, 0
+	e.retainedBlocks = 0
 	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
 		if slices.ContainsFunc(t.insns, func(i insnAt) bool { return t.pc+emu.Addr(int64(i.off)) == a }) {
 			e.drop(t)
-			e.dead++
+			e.bury(t)
 		}
 	}
 }
@@ -192,7 +198,13 @@ func (e *Engine) full() bool {
 func (e *Engine) crowded() bool { return e.pos+maxBlockCode > farOff }
 
 // live returns how many blocks are neither dead nor retained.
-func (e *Engine) live() int { return len(e.all) - e.dead - e.retainedBlocks }
+func (e *Engine) live() int {
+	n := len(e.all)
+	if e.image != nil {
+		n += e.image.count
+	}
+	return n - e.dead - e.retainedBlocks
+}
 
 // flush forgets all translations; what they counted stays.
 func (e *Engine) flush() {
@@ -201,6 +213,7 @@ func (e *Engine) flush() {
 	clear(e.peeks)
 	clear(e.behindPOPF)
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
+	e.image, e.translated = nil, 0
 	e.exits, e.backEdges = nil, nil
 	e.fixExits()
 	clear(e.arena.words(counterOff, len(e.weights))) // some are no counters

@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -24,9 +25,27 @@ func (e *Engine) newCounter(weight int) int {
 
 func (e *Engine) count(counter int) uint64 { return e.get(counterOff + 8*counter) }
 
+// blocks are all blocks of all code caches, dead ones included, until the next flush.
+func (e *Engine) blocks() iter.Seq[*tb] {
+	return func(yield func(*tb) bool) {
+		if e.image != nil {
+			for _, t := range e.image.taken {
+				if t != nil && !yield(t) {
+					return
+				}
+			}
+		}
+		for _, t := range e.all {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // gather moves the counts of all blocks to the tally.
 func (e *Engine) gather() {
-	for _, t := range e.all {
+	for t := range e.blocks() {
 		if !t.retained { // those have counted nothing
 			e.gatherBlock(t)
 		}
@@ -123,12 +142,17 @@ func (e *Engine) take(counter int) uint64 {
 	return n
 }
 
-// meter has generated code add up the instructions executed from now on, if adding up its counters is too slow.
+// meter has generated code add up the instructions executed from now on, if adding up its counters is too slow. An image that would be lost is worth some of that.
 func (e *Engine) meter() {
-	if !e.metered && e.added > meterAfter && float64(e.added) > meterPart*float64(e.Executed()) {
+	if e.added > meterAfter && (e.image == nil || e.added > 4*meterAfter) && e.wantsMeter() {
 		e.flush()
 		e.metered = true
 	}
+}
+
+// wantsMeter reports whether adding up counters has taken more than metering would have.
+func (e *Engine) wantsMeter() bool {
+	return !e.metered && float64(e.added) > meterPart*float64(e.Executed())
 }
 
 // meterOf returns where a counter is metered.
@@ -143,12 +167,30 @@ func (e *Engine) pending() int64 {
 		}
 		return sum
 	}
-	e.added += int64(len(e.weights))
 	counts := e.arena.words(counterOff, len(e.weights))
-	for i, w := range e.weights {
-		sum += int64(w) * int64(counts[i])
+	for lo, hi := range e.counterParts() {
+		e.added += int64(hi - lo)
+		for i, w := range e.weights[lo:hi] {
+			sum += int64(w) * int64(counts[lo+i])
+		}
 	}
 	return sum
+}
+
+// counterParts are the parts of all counters, [lo, hi), in which some may not be 0.
+func (e *Engine) counterParts() iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		rest := 0
+		if img := e.image; img != nil {
+			rest = len(img.weights)
+			for part, counts := range img.counts {
+				if counts && !yield(part*countersPart, min((part+1)*countersPart, rest)) {
+					return
+				}
+			}
+		}
+		yield(rest, len(e.weights))
+	}
 }
 
 // Executed implements emu.Engine.

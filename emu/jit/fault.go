@@ -15,6 +15,9 @@ import (
 
 // blockAt returns the block whose code contains arena offset pos.
 func (e *Engine) blockAt(pos int) *tb {
+	if e.image != nil && pos < e.image.end {
+		return e.image.blockAt(pos)
+	}
 	lo, hi := 0, len(e.all)
 	for lo < hi {
 		mid := (lo + hi) / 2

@@ -104,18 +104,23 @@ type Engine struct {
 
 	*codeCache // the code that runs
 	codeCaches [emu.CountOff + 1]*codeCache
-	all        []*tb // of all code caches, dead ones included, until the next flush
+	all        []*tb // blocks that were translated, in the order of their code
 	// dead and retainedBlocks are how many of them nothing can reach any more, and how many are retained.
 	dead, retainedBlocks int
 	// once is the block that runs once and whose counts are not gathered yet.
-	once      *tb
-	pages     map[emu.Addr][]*tb
-	exits     [][]exit // in chunks
-	backEdges []*exit
-	peeks     map[emu.Addr]peek
-	pool      *Pool // that it belongs to, or nil
-	noting    bool  // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one
-	suspended bool  // it has no addresses for jump tables and shadow stacks
+	once         *tb
+	pages        map[emu.Addr][]*tb
+	exits        [][]exit // in chunks
+	backEdges    []*exit
+	peeks        map[emu.Addr]peek
+	pool         *Pool  // that it belongs to, or nil
+	image        *image // nil if it began with none, or has forgotten it
+	releaseImage func() // frees what it and blocks of it are in
+	imageName    string // under which its image is kept, "" if it is not
+	// translated is how many blocks it has translated that may be retained.
+	translated int
+	noting     bool // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one
+	suspended  bool // it has no addresses for jump tables and shadow stacks
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool
@@ -170,12 +175,12 @@ type Engine struct {
 
 // New returns an engine for the code in m.
 func New(m *mem.Space, cfg emu.Config) (*Engine, error) {
-	return newEngine(m, cfg, hostHasAVX512(), newLowPlace)
+	return newEngine(m, cfg, hostHasAVX512(), anyLowPlace)
 }
 
 // NewWithoutAVX512 is New on a host that has no AVX-512, or for a test of what happens there.
 func NewWithoutAVX512(m *mem.Space, cfg emu.Config) (*Engine, error) {
-	return newEngine(m, cfg, false, newLowPlace)
+	return newEngine(m, cfg, false, anyLowPlace)
 }
 
 // newEngine makes an engine; lowPlace finds a place for its low part.
@@ -308,6 +313,9 @@ func (e *Engine) free() {
 		e.calls.frames.close()
 	}
 	e.arena.close()
+	if e.releaseImage != nil {
+		e.releaseImage()
+	}
 }
 
 func (e *Engine) get(off int) uint64    { return *e.arena.word(off) }

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/cgemu/cgemu/emu"
@@ -20,6 +21,15 @@ type Pool struct{}
 
 // New says why.
 func (*Pool) New(*mem.Space, emu.Config) (emu.Engine, error) { return nil, Available() }
+
+// Images keeps nothing.
+type Images interface {
+	Load(name string) (image []byte, release func())
+	Save(name string, write func(io.Writer) error)
+}
+
+// Keep does nothing.
+func (*Pool) Keep(Images, string) {}
 
 // Close does nothing.
 func (*Pool) Close() {}

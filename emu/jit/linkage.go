@@ -107,7 +107,7 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 func (e *Engine) replace(t *tb) {
 	if t.cache.tbs[t.pc] == t { // else it is gone already
 		e.drop(t)
-		e.dead++
+		e.bury(t)
 	}
 }
 

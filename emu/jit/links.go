@@ -40,6 +40,33 @@ func (e *Engine) newExit() (*exit, int) {
 	return &(*c)[i], last*exitChunk + i
 }
 
+// exitsMade returns how many exits there are, which is the number of the next one.
+func (e *Engine) exitsMade() int {
+	last := len(e.exits) - 1
+	if last < 0 {
+		return 0
+	}
+	return last*exitChunk + len(e.exits[last])
+}
+
+// skipExits leaves numbers below n to an image's blocks. Those that belong to none are there.
+func (e *Engine) skipExits(n int) {
+	fixed := e.exits[0]
+	e.exits = make([][]exit, (n+exitChunk-1)/exitChunk)
+	for _, i := range [2]int{0, len(e.exits) - 1} { // the last one is full: others begin behind it
+		e.exitRoom(i * exitChunk)
+	}
+	copy(e.exits[0], fixed)
+}
+
+// exitRoom returns where exit i of an image's block belongs.
+func (e *Engine) exitRoom(i int) *exit {
+	if e.exits[i/exitChunk] == nil {
+		e.exits[i/exitChunk] = make([]exit, exitChunk)
+	}
+	return e.exitAt(i)
+}
+
 // fixExits makes the exits that belong to no block.
 func (e *Engine) fixExits() {
 	for _, kind := range [fixedExits]exitKind{exitFault: exitSignal, exitMiss: exitMissed, exitMismatch: exitReturn, exitCrossing: exitReceived} {

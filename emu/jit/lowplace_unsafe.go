@@ -19,14 +19,30 @@ type lowPlace struct {
 	holder *arena // whose low part is there, nil if it is nobody's
 }
 
-// newLowPlace maps a place that is all zero.
-func newLowPlace(size int) (*lowPlace, error) {
-	at, err := rawMmap(0, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_32BIT, -1)
+// newLowPlace maps a place that is all zero: that with a number, if it is free, so that code which knows it can be used again (image.go).
+func newLowPlace(size, number int) (*lowPlace, error) {
+	const flags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
+	apart := (uintptr(size) + hugePage - 1) &^ (hugePage - 1)
+	want := firstPlace + uintptr(number)*apart
+	at, err := rawMmap(want, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_FIXED_NOREPLACE, -1)
+	if err == nil && at != want { // before Linux 4.17
+		unix.Syscall(unix.SYS_MUNMAP, at, uintptr(size), 0)
+		err = unix.EEXIST
+	}
+	if err != nil {
+		at, err = rawMmap(0, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_32BIT, -1)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jit: mapping %d MiB below 2 GiB, to simulate and to count more than instructions: %w", size>>20, err)
 	}
 	return &lowPlace{at: at, size: size}, nil
 }
+
+// anyLowPlace is newLowPlace for an engine without a pool.
+func anyLowPlace(size int) (*lowPlace, error) { return newLowPlace(size, 0) }
+
+// firstPlace is where the place with number 0 is: above Go's binaries, below the directory of jump tables.
+const firstPlace = 0x4000_0000
 
 // join gives a its low part, which is all zero, in p, which nobody holds.
 func (p *lowPlace) join(a *arena) {
@@ -91,7 +107,7 @@ func (p *lowPlace) move(from, to uintptr, flags uintptr) error {
 	return nil
 }
 
-// maxPlaces is how many places a Pool has: 26 MiB each with caches of the usual sizes.
+// maxPlaces is how many places a Pool has: 42 MiB each with caches of the usual sizes.
 const maxPlaces = 16
 
 // lowPlace returns a place of a size that nobody holds, for a new engine.
@@ -100,7 +116,7 @@ func (p *Pool) lowPlace(size int) (*lowPlace, error) {
 	var err error
 	if len(p.places) < maxPlaces {
 		var l *lowPlace
-		if l, err = newLowPlace(size); err == nil {
+		if l, err = newLowPlace(size, len(p.places)); err == nil {
 			p.places = append(p.places, l)
 			return l, nil
 		}

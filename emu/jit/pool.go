@@ -4,6 +4,7 @@ package jit
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -21,8 +22,11 @@ type Pool struct {
 	awake []*Engine // that which ran last at the end
 	// places are those of low parts: engines that are awake hold theirs.
 	places []*lowPlace
-	// made says that it has made an engine.
-	made bool
+	// made is how many engines it has made.
+	made int
+	// images keeps their code for the next run of a program, whose name is program; nil if it is not kept.
+	images  Images
+	program string
 	// closed says that none is kept any more.
 	closed bool
 }
@@ -34,6 +38,8 @@ const (
 	maxIdle = 8
 	// maxKept is the most code that one is kept with, in bytes.
 	maxKept = 32 << 20
+	// maxImage is the most of it that an image has.
+	maxImage = 128 << 20
 	// maxKeptSums is the most that the arcs of its call graph take then.
 	maxKeptSums = 16 << 20
 )
@@ -59,10 +65,34 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.pool, e.noting = p, p.made
-	p.made = true
+	e.pool, e.noting = p, p.made > 0
+	p.begin(e)
+	p.made++
 	p.awake = append(p.awake, e)
 	return e, nil
+}
+
+// Keep has images of the code of a run of program kept for the next one. It comes before New.
+func (p *Pool) Keep(images Images, program string) {
+	p.images, p.program = images, program
+}
+
+// begin gives a new engine its image, if there is one. A program's engines are made in the same order each time.
+func (p *Pool) begin(e *Engine) {
+	if p.images == nil || e.calls != nil || e.Debug != nil {
+		return
+	}
+	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, e.configKey())
+	if b, release := p.images.Load(e.imageName); b != nil && e.loadImage(b, release) != nil {
+		release() // it begins without
+	}
+}
+
+// end keeps the image of an engine that is to be freed.
+func (p *Pool) end(e *Engine) {
+	if e.imageName != "" && e.changed() && len(e.marks) == 0 && e.pos-codeOff <= maxImage {
+		p.images.Save(e.imageName, e.writeImage)
+	}
 }
 
 // makeRoom suspends an engine if one more would be too many.
@@ -115,7 +145,11 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
-	if p.closed || len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
+	if p.closed {
+		p.end(e)
+		return false
+	}
+	if len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
 		e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums {
 		return false
 	}
@@ -129,6 +163,7 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.idle {
+		p.end(e)
 		e.free()
 	}
 	p.idle, p.closed = nil, true

@@ -78,7 +78,7 @@ func TestPool(t *testing.T) {
 
 // TestPoolCalls closes engines that record calls: the next process has their code and none of their calls, and code anew where functions are others.
 func TestPoolCalls(t *testing.T) {
-	pool := Pool{made: true} // its first engine would keep no code
+	pool := Pool{made: 1} // its first engine would keep no code
 	defer pool.Close()
 	halves := func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 7, Lo: a &^ 7, Hi: a&^7 + 8} }
 	run := func(m *machine) []string {
@@ -269,7 +269,7 @@ func TestLowPartsMove(t *testing.T) {
 			leaveMapped = flags
 			defer func() { leaveMapped = was }()
 			size := 1 << 20
-			p, err := newLowPlace(size)
+			p, err := newLowPlace(size, 0)
 			require.NoError(t, err)
 			var arenas [3]arena
 			for i := range arenas {

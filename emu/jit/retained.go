@@ -83,38 +83,67 @@ func (e *Engine) source() *source {
 // retain makes block t, which nothing reaches any more, retained, or counts it as dead if it may not be.
 func (e *Engine) retain(t *tb) {
 	if t.src == nil {
-		e.dead++
+		e.bury(t)
 		return
 	}
 	t.retained = true
 	list := t.cache.retained[t.pc]
 	if len(list) == maxVariants {
+		e.bury(list[0])
 		list = slices.Delete(list, 0, 1)
-		e.dead++
 		e.retainedBlocks--
 	}
 	e.retainedBlocks++
 	t.cache.retained[t.pc] = append(list, t)
 }
 
-// revalidate returns the block at pc if a retained one was made from what is there now; it is retained no more.
+// forgetRetained buries the retained blocks at a that count as the engine does, and those of the image.
+func (e *Engine) forgetRetained(a emu.Addr) {
+	for _, t := range e.retained[a] {
+		e.bury(t)
+		e.retainedBlocks--
+	}
+	delete(e.retained, a)
+	if img := e.image; img != nil {
+		for _, i := range img.at(a) {
+			img.used[i] = true
+		}
+	}
+}
+
+// bury counts a block as dead that nothing reaches, or will.
+func (e *Engine) bury(t *tb) {
+	t.src = nil
+	e.dead++
+}
+
+// revalidate returns the block at pc if a retained one, or one of the image, was made from what is there now; it is retained no more.
 func (e *Engine) revalidate(pc emu.Addr) *tb {
-	list := e.retained[pc]
-	if len(list) == 0 {
+	t := e.revived(pc)
+	if t == nil {
+		t = e.fromImage(pc)
+	}
+	if t == nil {
 		return nil
 	}
-	e.decoder.Forget()
+	if e.register(t) != nil {
+		e.bury(t)
+		return nil
+	}
+	for _, p := range t.src.peeks {
+		e.peeks[p.at] = p.found // its page is guarded now
+	}
+	e.connectKnown(t)
+	return t
+}
+
+// revived takes such a block from those that are retained.
+func (e *Engine) revived(pc emu.Addr) *tb {
+	list := e.retained[pc]
 	for i := len(list) - 1; i >= 0; i-- {
 		if t := list[i]; e.unchanged(t.src) {
 			e.retained[pc] = slices.Delete(list, i, i+1)
 			e.retainedBlocks--
-			if e.register(t) != nil {
-				e.dead++
-				return nil
-			}
-			for _, p := range t.src.peeks {
-				e.peeks[p.at] = p.found // its page is guarded now
-			}
 			t.retained = false
 			return t
 		}
@@ -124,6 +153,7 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 
 // unchanged reports whether the guest's memory holds src.
 func (e *Engine) unchanged(src *source) bool {
+	e.decoder.Forget()
 	code := src.code
 	for _, s := range src.spans {
 		e.code = slices.Grow(e.code[:0], s.n)[:s.n]

@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"cmp"
 	"maps"
 	"math/bits"
 	"slices"
@@ -93,6 +94,8 @@ type lineCache struct {
 	stamps map[uint64]int
 	free   []int
 	used   int // stamps in use or free
+	// known has those of an image's lines, in their order; stamps may have some of them, too.
+	known []lineStamp
 }
 
 // newLineCache places the table at off and returns its end.
@@ -109,14 +112,23 @@ func (c *lineCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
 func (c *lineCache) stampOf(line uint64) int {
 	at, ok := c.stamps[line]
 	if !ok {
-		if n := len(c.free); n > 0 {
-			at, c.free = c.free[n-1], c.free[:n-1]
-		} else {
-			at = linesOff + 8*c.used
-			c.used++
-		}
+		at = c.newStamp(line)
 		c.stamps[line] = at
 	}
+	return at
+}
+
+// newStamp returns where the stamp of a line belongs that stamps has not.
+func (c *lineCache) newStamp(line uint64) (at int) {
+	if i, ok := slices.BinarySearchFunc(c.known, line, func(k lineStamp, line uint64) int { return cmp.Compare(k.line, line) }); ok {
+		return int(c.known[i].at)
+	}
+	if n := len(c.free); n > 0 {
+		at, c.free = c.free[n-1], c.free[:n-1]
+		return at
+	}
+	at = linesOff + 8*c.used
+	c.used++
 	return at
 }
 
@@ -125,12 +137,31 @@ func (c *lineCache) full() bool { return c.used+2*maxBlock > linesSize/8 && len(
 
 // forget frees the stamps of lines that are not in the cache: no code knows them any more.
 func (c *lineCache) forget(a *arena) {
+	for _, k := range c.known {
+		c.stamps[k.line] = int(k.at)
+	}
+	c.known = nil
 	for _, line := range slices.Sorted(maps.Keys(c.stamps)) {
 		if at := c.stamps[line]; *a.word(at) == 0 {
 			delete(c.stamps, line)
 			c.free = append(c.free, at)
 		}
 	}
+}
+
+// all returns where all stamps are, in the order of lines.
+func (c *lineCache) all() []lineStamp {
+	list := make([]lineStamp, 0, len(c.stamps)+len(c.known))
+	for line, at := range c.stamps {
+		list = append(list, lineStamp{line, int64(at)})
+	}
+	for _, k := range c.known {
+		if _, ok := c.stamps[k.line]; !ok {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(x, y lineStamp) int { return cmp.Compare(x.line, y.line) })
+	return list
 }
 
 // A simulation is where the tables of caches and predictors lie.
@@ -375,16 +406,22 @@ func (e *Engine) planOf(g *ginsn) uint16 {
 	p := g.effects.Plan(&g.Inst, e.Events)
 	i, ok := e.planIndex[p]
 	if !ok {
-		i = uint16(len(e.plans))
-		var list []planned
-		for ev, n := range p {
-			if n > 0 {
-				list = append(list, planned{event: emu.Event(ev), times: int64(n)})
-			}
-		}
-		e.plans = append(e.plans, list)
-		e.planIndex[p] = i
+		i = e.addPlan(p)
 	}
+	return i
+}
+
+// addPlan returns the index of a new plan.
+func (e *Engine) addPlan(p hooks.Plan) uint16 {
+	i := uint16(len(e.plans))
+	var list []planned
+	for ev, n := range p {
+		if n > 0 {
+			list = append(list, planned{event: emu.Event(ev), times: int64(n)})
+		}
+	}
+	e.plans = append(e.plans, list)
+	e.planIndex[p] = i
 	return i
 }
 

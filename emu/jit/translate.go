@@ -70,7 +70,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	}
 	t := &e.slabs.tbs.room(1)[0]
 	*t = tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: e.slabs.insns.room(len(e.block))}
-	e.t = t
+	e.t, t.firstExit = t, e.exitsMade()
 	e.planEffects()
 	e.setSums(t.counter, 0, 1)
 	e.planFetch()
@@ -90,9 +90,11 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
+	t.exitCount = e.exitsMade() - t.firstExit
 	t.pages, t.src = e.slabs.pages.keep(e.deps), e.source()
 	t.exits, t.own, t.saved = e.slabs.exits.keep(e.sideExits), e.slabs.own.keep(e.own), e.slabs.saved.keep(e.savedAt)
 	e.all = append(e.all, t)
+	e.translated += b2i(t.src != nil)
 	if e.pos-t.entry > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
 	}
@@ -102,7 +104,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.debugPurposes()
 	if err := e.register(t); err != nil {
 		e.drop(t)
-		e.dead++
+		e.bury(t)
 		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
 	return t, nil

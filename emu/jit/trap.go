@@ -51,12 +51,10 @@ func (e *Engine) noteBehindPOPF(a emu.Addr) {
 		return
 	}
 	e.behindPOPF[a] = true
-	n := len(e.codeCache.retained[a])
-	delete(e.codeCache.retained, a)
-	e.retainedBlocks, e.dead = e.retainedBlocks-n, e.dead+n
+	e.forgetRetained(a)
 	if t := e.tbs[a]; t != nil {
 		e.drop(t)
-		e.dead++
+		e.bury(t)
 	}
 }
 
