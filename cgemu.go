@@ -60,8 +60,8 @@ type Config struct {
 	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
 	// Run makes, and removes.
 	ShmDir string
-	// CodeDir is a directory of the host in which translated code is kept for the next run of the program, which it makes if need be; "" keeps none. It must be the
-	// user's alone, or nothing is. No count depends on it.
+	// CodeDir is a directory of the host in which translated code and names are kept for the next run of the program, which is made if need be; "" keeps none. It must be
+	// the user's alone, or nothing is kept. No count or name depends on it.
 	CodeDir string
 	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see HostStdio); what is in memory
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
@@ -205,7 +205,7 @@ type UnsupportedCall struct {
 	Calls  uint64
 }
 
-// DefaultCodeDir is where the command keeps translated code, "" if there is no place for that.
+// DefaultCodeDir is where the command keeps translated code and names, "" if there is no place for that.
 func DefaultCodeDir() string { return store.DefaultDir() }
 
 // Run runs a program to its end, or until ctx is done or MaxInsns are executed,

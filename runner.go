@@ -61,10 +61,13 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		closeEngines = func() {}
 	}
 	defer closeEngines()
-	if s := store.Open(r.cfg.CodeDir, store.DefaultLimit); s != nil && r.engine.keep != nil {
-		r.engine.keep(s, r.cfg.Path)
-	}
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
+	if s := store.Open(r.cfg.CodeDir, store.DefaultLimit); s != nil {
+		r.objects.Keeper = s
+		if r.engine.keep != nil {
+			r.engine.keep(s, r.cfg.Path)
+		}
+	}
 	kernel := r.kernelConfig()
 	if err := r.startRecording(&kernel.Files); err != nil {
 		return nil, fmt.Errorf("the run is not recorded: %w", err)

@@ -62,6 +62,26 @@ func (s stoppable) Read(b []byte) (int, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
+// DebugFile returns the path of the separate debug file that names and lines are taken from where the object has none, "" if there is none or none is needed.
+func (o *Object) DebugFile() string {
+	if hasAll(o.main, []string{".symtab", ".debug_line"}) {
+		return ""
+	}
+	if debug := o.debugFile(); debug != nil {
+		return debug.path
+	}
+	return ""
+}
+
+// debugFile returns the separate debug file, nil if there is none.
+func (o *Object) debugFile() *image {
+	if !o.debugKnown {
+		o.debugKnown = true
+		o.debug = o.findDebug()
+	}
+	return o.debug
+}
+
 // image returns the object itself if it has the sections named, else its debug
 // file if that has them, else nil. So a debug file serves for what the object
 // lacks, as in Valgrind.
@@ -69,12 +89,8 @@ func (o *Object) image(sections ...string) *image {
 	if hasAll(o.main, sections) {
 		return o.main
 	}
-	if !o.debugKnown {
-		o.debugKnown = true
-		o.debug = o.findDebug()
-	}
-	if o.debug != nil && hasAll(o.debug, sections) {
-		return o.debug
+	if debug := o.debugFile(); debug != nil && hasAll(debug, sections) {
+		return debug
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ var runCommand = usage.Command{
 			valueOption("--root", "DIR", "DIR is the guest's /: it sees no other files, PROGRAM included"),
 			valueOption("--image", "FILE[:TAG]", "a container image (docker save, podman save, an OCI layout or archive) or a tar archive of a root directory "+
 				"is the guest's /; what it changes there stays in memory. Without PROGRAM, what the image names is run"),
-			flagOption("--no-cache", "keep neither translated code for the program's next run, nor what --image has decompressed and listed, and use none of what was kept"),
+			flagOption("--no-cache", "keep neither translated code and names for the program's next run, nor what --image has decompressed and listed, and use none of what was kept"),
 			valueOption("--bind", "DIR[:PATH][:ro]", "the guest sees DIR of the host at PATH, too, whatever --root and --image are (repeatable); what it changes "+
 				"there stays, unless :ro forbids that; -v DIR:PATH, with a slash in front of PATH, is the same"),
 			flagOption("--sandbox", "for programs that are not trusted: --read-only, no network of the host, and a host whose kernel confines "+

@@ -21,7 +21,7 @@ type attribution struct {
 	threads *threads
 	objects *Objects
 	// opened are the objects by guest path; nil for a file that could not be read.
-	opened map[string]*dwarfmap.Object
+	opened map[string]*object
 	// columns has the profile's column of each event, -1 if it has none.
 	columns [numEvents]int
 	// row is scratch space for addInlined; all zero between calls.
@@ -31,7 +31,7 @@ type attribution struct {
 	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
-	object *dwarfmap.Object
+	object *object
 	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them.
 	run costRun
 	// same is how many bytes from the address on that was looked up last have the same place.
@@ -97,10 +97,11 @@ var unknown = dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}
 
 func newAttribution(cfg *Config, o *Objects) *attribution {
 	c := &attribution{
-		counted: newCounted(cfg), objects: o, opened: map[string]*dwarfmap.Object{}, starts: map[functionStart]dwarfmap.Loc{},
+		counted: newCounted(cfg), objects: o, opened: map[string]*object{}, starts: map[functionStart]dwarfmap.Loc{},
 		inline: cfg.Inline, byObject: !cfg.Compat, unnamed: map[string]string{}, contexts: newContextNames(cfg),
 	}
 	c.row = make([]uint64, len(c.profile.Events))
+	o.linkage = c.byObject
 	if cfg.Threads {
 		c.threads = newThreads(cfg)
 	}
@@ -228,7 +229,7 @@ func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 // placeOutside returns the source place of the instruction at a, in the function that holds it.
 func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	c.enter(m, a)
-	loc, va, known := unknown, uint64(0), false
+	loc := unknown
 	c.in, c.same = nil, 0
 	if c.nameless = false; c.object == nil {
 		if f, ok := c.jitName(a); ok {
@@ -236,21 +237,13 @@ func (c *attribution) placeOutside(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 			return loc
 		}
 		c.nameless = c.byObject
-	} else {
-		if va, known = c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
-			var end uint64
-			loc, end = c.object.LookupRun(va)
-			c.same = min(emu.Addr(end-va), c.last.Hi-a)
-		}
+	} else if va, known := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo)); known {
+		var end uint64
+		loc, end = c.object.placeOf(va, c.byObject)
+		c.same = min(emu.Addr(end-va), c.last.Hi-a)
 	}
 	if loc.Func == dwarfmap.Unknown && c.byObject && c.last.File {
-		loc.Func = ""
-		if known {
-			loc.Func = c.object.LinkageName(va)
-		}
-		if loc.Func == "" {
-			loc.Func = c.unnamedIn(c.last.Path)
-		}
+		loc.Func = c.unnamedIn(c.last.Path)
 	}
 	return loc
 }
@@ -309,11 +302,19 @@ func (c *attribution) enter(m *mem.Space, a emu.Addr) {
 func (c *attribution) forgetMapping() { c.last, c.object, c.run = mem.VMA{}, nil, costRun{} }
 
 // open returns the object of a guest file, or nil if it has no names to give.
-func (c *attribution) open(path string) *dwarfmap.Object {
+func (c *attribution) open(path string) *object {
 	o, ok := c.opened[path]
 	if !ok {
 		o = c.objects.open(path)
 		c.opened[path] = o
 	}
 	return o
+}
+
+// dwarf is open for who looks at the object itself.
+func (c *attribution) dwarf(path string) *dwarfmap.Object {
+	if o := c.open(path); o != nil {
+		return o.Object
+	}
+	return nil
 }

@@ -70,7 +70,7 @@ var goScheduler = map[string]struct{ parks, resumes bool }{
 
 // A functionStart is where a function begins.
 type functionStart struct {
-	object *dwarfmap.Object
+	object *object
 	va     uint64
 }
 

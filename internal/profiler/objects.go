@@ -19,9 +19,13 @@ type Objects struct {
 	// HostPath returns the host's path of a guest file, if there is one.
 	HostPath func(guest string) (string, bool)
 	// Stat, if set, describes an object as it is now: how long it is, and when it was changed. Otherwise the file says that which the names are read from.
-	Stat     func(guest string) (size int64, changed time.Time, err error)
-	files    map[objectID]*dwarfmap.Object // nil for a file that could not be read
+	Stat func(guest string) (size int64, changed time.Time, err error)
+	// Keeper, if set, keeps names for later runs; not where Stat, Names.Open or Names.Fetch is.
+	Keeper   Keeper
+	files    map[objectID]*object // nil for a file that could not be read
 	warnings []error
+	// linkage says that entries of procedure linkage tables have names.
+	linkage bool
 }
 
 // An objectID is a file as it was at some time: a build may make another under its name.
@@ -33,11 +37,11 @@ type objectID struct {
 
 // NewObjects returns Objects that name source places by names. HostPath is to be set before the first file is opened.
 func NewObjects(names dwarfmap.Options) *Objects {
-	return &Objects{Names: names, files: map[objectID]*dwarfmap.Object{}}
+	return &Objects{Names: names, files: map[objectID]*object{}}
 }
 
 // open returns the object that is a guest file now, or nil if it has no names to give.
-func (s *Objects) open(guest string) *dwarfmap.Object {
+func (s *Objects) open(guest string) *object {
 	host, ok := s.HostPath(guest)
 	if !ok {
 		s.Warn(fmt.Errorf("%s: %w", guest, fs.ErrNotExist))
@@ -52,13 +56,36 @@ func (s *Objects) open(guest string) *dwarfmap.Object {
 	}
 	o, ok := s.files[id]
 	if !ok {
-		if o, err = dwarfmap.Open(id.path, s.Names); err != nil {
+		if o, err = s.read(id.path); err != nil {
 			s.Warn(err)
-			o = nil
 		}
 		s.files[id] = o
 	}
 	return o
+}
+
+// read opens the object at a path of the host.
+func (s *Objects) read(path string) (*object, error) {
+	own := s.identify(path)
+	o, err := dwarfmap.Open(path, s.Names)
+	if err != nil {
+		return nil, err
+	}
+	out := &object{Object: o}
+	if own != "" {
+		n := s.Names
+		way := fmt.Sprintf("%v %q %q %v %v", n.Demangle, n.FullpathAfter, n.ExtraDebugPaths, n.ShowBelowMain, s.linkage)
+		out.names = newKeptNames(s.Keeper, o, path, own, way)
+	}
+	return out, nil
+}
+
+// identify returns the identity of the object at a path, "" if its names are not kept.
+func (s *Objects) identify(path string) string {
+	if s.Keeper == nil || s.Stat != nil || s.Names.Open != nil || s.Names.Fetch != nil {
+		return ""
+	}
+	return s.Keeper.Identify(path)
 }
 
 // Warn keeps what was wrong with something that names code.
@@ -121,8 +148,21 @@ func (s *Objects) Close() []error {
 			if err := o.Err(); err != nil {
 				s.Warn(err)
 			}
+			if o.names != nil && !done(s.Names.Done) {
+				o.names.close(o.Object, s.identify(id.path))
+			}
 			o.Close()
 		}
 	}
 	return s.warnings
+}
+
+// done reports whether a channel is closed.
+func done(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

@@ -105,7 +105,7 @@ func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Pr
 	if allocs || len(r.Toggle) > 0 {
 		probes = append(probes, funcwatch.Jumps())
 	}
-	p.watch = funcwatch.New(e, m, p.costs.open, probes)
+	p.watch = funcwatch.New(e, m, p.costs.dwarf, probes)
 	if r, ok := e.(interface{ Calls() *callgraph.Recorder }); ok && cfg.CallGraph {
 		p.calls = r.Calls()
 	}

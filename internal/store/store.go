@@ -50,6 +50,9 @@ func Open(dir string, limit int64) *Store {
 	return &Store{dir: dir, version: version, limit: limit}
 }
 
+// Identify returns a text that changes when the file at a path does: another one is there, or that was written to. It is "" where that cannot be told.
+func (s *Store) Identify(path string) string { return identity(path) }
+
 // path returns where what has a name is kept.
 func (s *Store) path(name string) string {
 	sum := sha256.Sum256([]byte(s.version + "\x00" + name))
