@@ -23,7 +23,7 @@ func TestNamesStopped(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
 	var log strings.Builder
-	r := start(t, cgemu.Config{Args: []string{demo}, Names: dwarfmap.Options{Done: done}, Log: &log})
+	r := start(t, cgemu.Config{Args: []string{demo}, CodeDir: t.TempDir(), Names: dwarfmap.Options{Done: done}, Log: &log})
 	assert.Equal(t, whole.total(), r.total())
 	assert.Equal(t, "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???\n", log.String())
 	assert.NotContains(t, r.profile, "fn=main\n")

@@ -7,10 +7,10 @@ import (
 )
 
 // hugeHeap has the kernel give the first hugeHeapSize bytes of the heap huge pages: see RATIONALE.md, "Why has the heap huge pages?". It takes an address
-// range, but no memory. Kernels without huge pages refuse it, and it does nothing where there are not twice as many addresses.
+// range, but no memory. Kernels without huge pages refuse it, and it does nothing where there are not four times as many addresses.
 func hugeHeap() error {
 	// Where addresses are scarce (ulimit -v) the runtime would end the process.
-	room, err := unix.Mmap(-1, 0, 2*hugeHeapSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	room, err := unix.Mmap(-1, 0, 4*hugeHeapSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return err
 	}

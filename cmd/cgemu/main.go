@@ -30,6 +30,7 @@ const heapLimit = 384 << 20
 const gcPercent = 50
 
 func main() {
+	debug.SetGCPercent(-1)
 	_ = hugeHeap()
 	collectLate()
 	status := dispatch(os.Args)
