@@ -101,16 +101,17 @@ func (e *Engine) rebase() error {
 			return err
 		}
 	}
-	if e.sim.waysMove() {
-		for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
-			if c.vectors > 0 {
-				continue
-			}
-			if err := c.ways.grow(e.mem.Limit(), c.line); err != nil {
+	moved := false
+	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+		if c.ways.size > 0 {
+			m, err := c.ways.grow(e.mem.Limit(), c.line)
+			if err != nil {
 				return err
 			}
+			moved = moved || m
 		}
-		// Generated code knows where the tables are.
+	}
+	if moved { // generated code knows where the tables are
 		e.flush()
 		e.pos, e.far = codeOff, farOff
 		was := e.stubs

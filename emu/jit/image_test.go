@@ -100,6 +100,36 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// TestImageWithoutAVX512 has code that knows where tables of ways are: they are there again.
+func TestImageWithoutAVX512(t *testing.T) {
+	k := kept{}
+	var want map[emu.Addr]map[emu.Event]uint64
+	for i := range 3 {
+		t.Run("", func(t *testing.T) {
+			p := imaged(k)
+			cfg := simulating
+			cfg.Model, cfg.Env = v3(), testEnv{}
+			m := newMachine(t, several)
+			e, err := newEngine(m.mem, cfg, false, p.lowPlace)
+			require.NoError(t, err)
+			e.pool, m.Engine = p, e
+			p.begin(e)
+			if i == 1 {
+				require.NoError(t, m.mem.Grow(2*m.mem.Limit())) // they grow where they are
+			}
+			got, _, emitted := runSeveral(m)
+			if want == nil {
+				want = got
+			}
+			require.Equal(t, want, got)
+			require.Equal(t, i == 0, emitted > 0)
+			require.NoError(t, m.Close())
+			p.Close()
+			require.Len(t, k, 1)
+		})
+	}
+}
+
 // TestImageOfOtherCode has code change between runs, and back: what is different is translated, and kept beside the other.
 func TestImageOfOtherCode(t *testing.T) {
 	k := kept{}

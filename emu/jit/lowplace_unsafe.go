@@ -14,6 +14,7 @@ import (
 // Pool share them, and those that do not run have theirs elsewhere meanwhile.
 type lowPlace struct {
 	at     uintptr
+	number int
 	size   int
 	users  int
 	holder *arena // whose low part is there, nil if it is nobody's
@@ -35,7 +36,7 @@ func newLowPlace(size, number int) (*lowPlace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jit: mapping %d MiB below 2 GiB, to simulate and to count more than instructions: %w", size>>20, err)
 	}
-	return &lowPlace{at: at, size: size}, nil
+	return &lowPlace{at: at, number: number, size: size}, nil
 }
 
 // anyLowPlace is newLowPlace for an engine without a pool.

@@ -217,9 +217,9 @@ func newSimulation(cfg *emu.Config, vectors bool) (s simulation) {
 
 // reserveWays gives caches that are not in vectors their tables of ways.
 func (e *Engine) reserveWays() (err error) {
-	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
+	for i, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
 		if e.sim.caches && c.vectors == 0 {
-			if c.ways, err = newWayTable(e.mem.Limit(), c.line); err != nil {
+			if c.ways, err = newWayTable(e.mem.Limit(), c.line, 2*e.arena.place.number+i); err != nil {
 				return err
 			}
 		}
