@@ -75,7 +75,7 @@ func TestFileIn(t *testing.T) {
 	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
 	files := fstest.MapFS{
 		"p": {Data: []byte(profile), ModTime: early}, "a.c": {Data: []byte("f\ng\n"), ModTime: late},
-		"p.insns": text("insns: 1\nevents: Ir Dr\nob=/bin/a\nfl=a.c\nfn=f\n1000 1 90 10 5 nop\n"),
+		"p.insns": text("insns: 2\ncounts: Ir Dr\nob=/bin/a\nfl=a.c\nfn=f\n1000 1 90 10 5 nop\n"),
 		"bad":     text("cmd: x\nevents: Ir\nwhat\n"),
 	}
 	dir := t.TempDir()

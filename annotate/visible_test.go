@@ -27,7 +27,7 @@ func TestEscapes(t *testing.T) {
 	require.NoError(t, os.WriteFile(source, []byte("line\x1b[5m\n"), 0o600))
 	text := "desc: d\x1b[6m\ncmd: c\x1b[7m\nevents: E\x1b[8m\nfl=" + source + "\nfn=f\x1b[9m\n1 1\nsummary: 1\n"
 	require.NoError(t, os.WriteFile(profile, []byte(text), 0o600))
-	require.NoError(t, os.WriteFile(profile+".insns", []byte("insns: 1\nevents: E\x1b[8m\nob=o\x1b[1m\nfl="+source+"\nfn=f\x1b[9m\n1 1 90 1 nop\x1b[2m\n"), 0o600))
+	require.NoError(t, os.WriteFile(profile+".insns", []byte("insns: 2\ncounts: E\x1b[8m\nob=o\x1b[1m\nfl="+source+"\nfn=f\x1b[9m\n1 1 90 1 nop\x1b[2m\n"), 0o600))
 	graph := filepath.Join(dir, "g\x1b[4m")
 	text = "# callgrind format\ncmd: c\x1b[7m\nevents: E\x1b[8m\nob=o\x1b[1m\nfl=" + source + "\nfn=f\x1b[9m\n1 1\ncob=p\x1b[1m\ncfi=h\x1b[9m\ncfn=g\x1b[9m\ncalls=1 1\n1 1\ncfn=f\x1b[9m\ncalls=1 1\n1 1\n2 1\n"
 	require.NoError(t, os.WriteFile(graph, []byte(text), 0o600))

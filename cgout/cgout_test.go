@@ -247,7 +247,7 @@ func TestReadErrors(t *testing.T) {
 		{"", "p:1: missing a `command:` line"},
 		{"int main() {\n}\n", "p:1: missing a `command:` line: this is no profile; cgemu PROGRAM writes one, which is called cachegrind.out.1000"},
 		{"\x7fELF\x02", "p:1: missing a `command:` line: this is a program; to run it, and write its profile: cgemu p"},
-		{"insns: 1\n", "p:1: missing a `command:` line: this is what stands beside a profile, by instruction; that has the name without .insns"},
+		{"insns: 2\n", "p:1: missing a `command:` line: this is what stands beside a profile, by instruction; that has the name without .insns"},
 		{"# broken\ncmd: x\n", "p:1: missing a `command:` line"},
 		{"desc: a\n", "p:2: missing a `command:` line"},
 		{"desc:a\ncmd: x\n", "p:1: missing a `command:` line"},

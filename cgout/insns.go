@@ -18,15 +18,16 @@ import (
 //
 // The file is text, of a line each:
 //
-//	insns: 1                 the format's version
-//	events: Ir Dr            as in a profile
+//	insns: 2                 the format's version
+//	counts: Ir Dr            a profile's events
 //	ob=/bin/true             what follows lies in this file, until the next ob=
 //	fl=/src/true.c           likewise file and function of the source
 //	fn=main
 //	401126 12 4889c8 100 3 mov rax,rcx
 //
 // The last is an instruction: its address (hexadecimal, as the object numbers it), its line, its bytes, a count
-// for each event, and its text. Instructions ascend by object and address.
+// for each event, and its text. Instructions ascend by object and address. No line says "events:": KCachegrind takes what has one, and a name that begins
+// with that of the file it opens, for a further part of that.
 type Insns struct {
 	Events []string
 	List   []Insn
@@ -36,7 +37,7 @@ type Insns struct {
 const InsnsSuffix = ".insns"
 
 // insnsVersion is the format's.
-const insnsVersion = "1"
+const insnsVersion = "2"
 
 // An Insn is one instruction.
 type Insn struct {
@@ -69,7 +70,7 @@ func (s *Insns) Sort() {
 // Write writes the file.
 func (s *Insns) Write(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "insns: %s\nevents: %s\n", insnsVersion, strings.Join(s.Events, " "))
+	fmt.Fprintf(b, "insns: %s\ncounts: %s\n", insnsVersion, strings.Join(s.Events, " "))
 	var last Insn
 	for i := range s.List {
 		in := &s.List[i]
@@ -106,7 +107,7 @@ func ReadInsns(name string, r io.Reader) (*Insns, error) {
 	for lines.Scan() {
 		n++
 		line := lines.Bytes()
-		text, isEvents := bytes.CutPrefix(line, []byte("events: "))
+		text, isEvents := bytes.CutPrefix(line, []byte("counts: "))
 		switch {
 		case n == 1:
 			if string(line) != "insns: "+insnsVersion {

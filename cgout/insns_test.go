@@ -10,8 +10,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-const insnsText = `insns: 1
-events: Ir Dr
+const insnsText = `insns: 2
+counts: Ir Dr
 ob=/bin/a
 fl=/src/a.c
 fn=main
@@ -39,14 +39,23 @@ func TestInsnsRoundTrip(t *testing.T) {
 	require.Equal(t, insnsText, b.String())
 }
 
+// TestInsnsAreNoPart: KCachegrind reads, as parts of what it opens, all files whose names begin with that one's and which have a line "events:" near their beginning.
+func TestInsnsAreNoPart(t *testing.T) {
+	s, err := cgout.ReadInsns("a", strings.NewReader(insnsText))
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, s.Write(&b))
+	require.NotContains(t, b.String(), "events:")
+}
+
 func TestReadInsnsErrors(t *testing.T) {
-	head := "insns: 1\nevents: Ir Dr\n"
+	head := "insns: 2\ncounts: Ir Dr\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "a:0: unexpected EOF"},
-		{"a profile", "events: Ir\n", "a:1: not counts by instruction, or of another version than 1"},
-		{"a later version", "insns: 2\n", "a:1: not counts by instruction, or of another version than 1"},
-		{"cut", "insns: 1\n", "a:1: unexpected EOF"},
-		{"no events", "insns: 1\nevents: \n", "a:2: no events"},
+		{"a profile", "events: Ir\n", "a:1: not counts by instruction, or of another version than 2"},
+		{"a later version", "insns: 3\n", "a:1: not counts by instruction, or of another version than 2"},
+		{"cut", "insns: 2\n", "a:1: unexpected EOF"},
+		{"no events", "insns: 2\ncounts: \n", "a:2: no events"},
 		{"too few fields", head + "10 0 90 1\n", "a:3: 4 fields of an instruction, 6 expected"},
 		{"address", head + "x 0 90 1 1 nop\n", `a:3: address: strconv.ParseUint: parsing "x": invalid syntax`},
 		{"line", head + "10 -1 90 1 1 nop\n", `a:3: line number "-1"`},

@@ -22,7 +22,7 @@ func asmFiles(t *testing.T, insns string) string {
 	require.NoError(t, os.WriteFile(profile, []byte("cmd: ./a\nevents: Ir Dr\nfl="+source+
 		"\nfn=f\n2 30 10\n3 60 0\nfn=g\n4 10 0\nsummary: 100 10\n"), 0o600))
 	if insns != "" {
-		text := "insns: 1\nevents: Ir Dr\nob=/bin/a\nfl=" + source + "\nfn=f\n" + insns
+		text := "insns: 2\ncounts: Ir Dr\nob=/bin/a\nfl=" + source + "\nfn=f\n" + insns
 		require.NoError(t, os.WriteFile(profile+cgout.InsnsSuffix, []byte(text), 0o600))
 	}
 	return profile
