@@ -1,16 +1,15 @@
 package profiler
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/cgemu/cgemu/dwarfmap"
 )
@@ -43,7 +42,7 @@ func (o *object) placeOf(va uint64, linkage bool) (loc dwarfmap.Loc, end uint64)
 		loc.Func = cmp.Or(o.LinkageName(va), dwarfmap.Unknown)
 	}
 	if o.names != nil {
-		o.names.fresh[va] = keptPlace{loc, end}
+		o.names.add(va, loc, end)
 	}
 	return loc, end
 }
@@ -59,16 +58,16 @@ type keptNames struct {
 	places, ends, texts []byte
 	shown               map[uint32]string
 	release             func()
-	fresh               map[uint64]keptPlace
+	// fresh are the places that this run has asked for, by address; numbers are those of their texts, which list has.
+	fresh   map[uint64]keptPlace
+	numbers map[string]uint32
+	list    []string
 }
 
-// A keptPlace is that of the addresses up to an end.
-type keptPlace struct {
-	loc dwarfmap.Loc
-	end uint64
-}
+// A keptPlace is how many addresses have it, its line, and the numbers of the texts of file and function.
+type keptPlace struct{ size, line, file, fn uint32 }
 
-// A record is an address, how many have its place from there on, the line, and the numbers of the texts of file and function; all little-endian, in the order of addresses. A file
+// A record is an address and a keptPlace; all little-endian, in the order of addresses. A file
 // begins with the magic, a checksum of what follows, and the numbers of bytes of identity, records and ends.
 const (
 	keptMagic  = "cgnames\x01"
@@ -95,7 +94,7 @@ func newKeptNames(k Keeper, o *dwarfmap.Object, path, own, way string) *keptName
 	if files == "" {
 		return nil
 	}
-	n := &keptNames{keeper: k, name: fmt.Sprintf("names\x00%s\x00%s", path, way), files: files, shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}}
+	n := &keptNames{keeper: k, name: fmt.Sprintf("names\x00%s\x00%s", path, way), files: files, shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
 	b, release := k.Load(n.name)
 	if b == nil {
 		return n
@@ -137,7 +136,7 @@ func (n *keptNames) sound() bool {
 		last = n.end(i / 4)
 	}
 	for i := range n.len() {
-		if _, _, _, file, fn := n.record(i); int(max(file, fn)) >= len(n.ends)/4 {
+		if _, p := n.record(i); int(max(p.file, p.fn)) >= len(n.ends)/4 {
 			return false
 		}
 	}
@@ -151,22 +150,40 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (n *keptNames) len() int { return len(n.places) / keptRecord }
 
-// record returns the parts of record i.
-func (n *keptNames) record(i int) (addr uint64, size, line, file, fn uint32) {
+// record returns record i.
+func (n *keptNames) record(i int) (addr uint64, p keptPlace) {
 	r, le := n.places[i*keptRecord:], binary.LittleEndian
-	return le.Uint64(r), le.Uint32(r[8:]), le.Uint32(r[12:]), le.Uint32(r[16:]), le.Uint32(r[20:])
+	return le.Uint64(r), keptPlace{le.Uint32(r[8:]), le.Uint32(r[12:]), le.Uint32(r[16:]), le.Uint32(r[20:])}
 }
 
 // find returns the place of an address that is known.
 func (n *keptNames) find(va uint64) (loc dwarfmap.Loc, end uint64, ok bool) {
 	i := sort.Search(n.len(), func(i int) bool { return binary.LittleEndian.Uint64(n.places[i*keptRecord:]) > va }) - 1
 	if i >= 0 {
-		if addr, size, line, file, fn := n.record(i); va-addr < uint64(size) {
-			return dwarfmap.Loc{File: n.text(file), Func: n.text(fn), Line: int(line)}, addr + uint64(size), true
+		if addr, p := n.record(i); va-addr < uint64(p.size) {
+			return dwarfmap.Loc{File: n.text(p.file), Func: n.text(p.fn), Line: int(p.line)}, addr + uint64(p.size), true
 		}
 	}
 	p, ok := n.fresh[va]
-	return p.loc, p.end, ok
+	if ok {
+		loc, end = dwarfmap.Loc{File: n.list[p.file], Func: n.list[p.fn], Line: int(p.line)}, va+uint64(p.size)
+	}
+	return loc, end, ok
+}
+
+// add makes a place known.
+func (n *keptNames) add(va uint64, loc dwarfmap.Loc, end uint64) {
+	n.fresh[va] = keptPlace{uint32(min(end-va, math.MaxUint32)), uint32(loc.Line), n.number(loc.File), n.number(loc.Func)}
+}
+
+// number returns the number of a text of what is fresh.
+func (n *keptNames) number(s string) uint32 {
+	i, ok := n.numbers[s]
+	if !ok {
+		i = uint32(len(n.list))
+		n.numbers[s], n.list = i, append(n.list, s)
+	}
+	return i
 }
 
 // text returns the text with a number.
@@ -195,45 +212,44 @@ func (n *keptNames) close(o *dwarfmap.Object, own string) {
 
 // write writes all places.
 func (n *keptNames) write(w io.Writer) error {
-	all := maps.Clone(n.fresh)
 	for i := range n.len() {
-		addr, size, line, file, fn := n.record(i)
-		all[addr] = keptPlace{dwarfmap.Loc{File: n.text(file), Func: n.text(fn), Line: int(line)}, addr + uint64(size)}
+		addr, p := n.record(i)
+		n.add(addr, dwarfmap.Loc{File: n.text(p.file), Func: n.text(p.fn), Line: int(p.line)}, addr+uint64(p.size))
 	}
-	var places, ends, texts []byte
-	numbers := map[string]uint32{}
-	number := func(s string) uint32 {
-		i, ok := numbers[s]
-		if !ok {
-			i = uint32(len(numbers))
-			numbers[s] = i
-			texts = append(texts, s...)
-			ends = binary.LittleEndian.AppendUint32(ends, uint32(len(texts)))
-		}
-		return i
+	addrs := make([]uint64, 0, len(n.fresh))
+	for addr := range n.fresh {
+		addrs = append(addrs, addr)
 	}
+	slices.Sort(addrs)
+	le := binary.LittleEndian
+	places := make([]byte, 0, keptRecord*len(addrs))
 	known := uint64(0) // up to which address
-	for _, addr := range slices.Sorted(maps.Keys(all)) {
-		p := all[addr]
-		if addr < known {
-			continue
-		}
-		size := min(p.end-addr, math.MaxUint32)
-		known = addr + size
-		places = binary.LittleEndian.AppendUint64(places, addr)
-		for _, x := range [...]uint32{uint32(size), uint32(p.loc.Line), number(p.loc.File), number(p.loc.Func)} {
-			places = binary.LittleEndian.AppendUint32(places, x)
+	for _, addr := range addrs {
+		if p := n.fresh[addr]; addr >= known {
+			known = addr + uint64(p.size)
+			places = le.AppendUint64(places, addr)
+			places = le.AppendUint32(le.AppendUint32(le.AppendUint32(le.AppendUint32(places, p.size), p.line), p.file), p.fn)
 		}
 	}
-	if len(texts) > math.MaxUint32 || len(places) > math.MaxUint32 {
-		return fmt.Errorf("names of %d bytes", len(texts))
+	ends, size := make([]byte, 0, 4*len(n.list)), 0
+	for _, s := range n.list {
+		size += len(s)
+		ends = le.AppendUint32(ends, uint32(size))
 	}
-	var body []byte
-	for _, part := range [...]int{len(n.files), len(places), len(ends)} {
-		body = binary.LittleEndian.AppendUint32(body, uint32(part))
+	if size > math.MaxUint32 || len(places) > math.MaxUint32 {
+		return fmt.Errorf("names of %d bytes", size)
 	}
-	body = slices.Concat(body, []byte(n.files), places, ends, texts)
-	head := binary.LittleEndian.AppendUint32([]byte(keptMagic), crc32.Checksum(body, castagnoli))
-	_, err := io.Copy(w, io.MultiReader(bytes.NewReader(head), bytes.NewReader(body)))
-	return err
+	texts := strings.Join(n.list, "")
+	head := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, uint32(len(n.files))), uint32(len(places))), uint32(len(ends)))
+	sum := uint32(0)
+	parts := [][]byte{append(head, n.files...), places, ends, []byte(texts)}
+	for _, part := range parts {
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	for _, part := range append([][]byte{le.AppendUint32([]byte(keptMagic), sum)}, parts...) {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

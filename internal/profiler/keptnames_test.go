@@ -108,10 +108,12 @@ func TestNamesNotKept(t *testing.T) {
 
 // keptFile is a file of names with some records.
 func keptFile(t testing.TB) []byte {
-	n := &keptNames{files: "first", fresh: map[uint64]keptPlace{
-		1: {dwarfmap.Loc{File: "a.c", Func: "f", Line: 1}, 5}, 5: {dwarfmap.Loc{File: "a.c", Func: "g", Line: 2}, 9}, 7: {dwarfmap.Loc{File: "a.c", Func: "g", Line: 2}, 9},
-		20: {dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}, 21},
-	}}
+	n := &keptNames{files: "first", fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
+	n.add(1, dwarfmap.Loc{File: "a.c", Func: "f", Line: 1}, 5)
+	for _, va := range [...]uint64{5, 7} {
+		n.add(va, dwarfmap.Loc{File: "a.c", Func: "g", Line: 2}, 9)
+	}
+	n.add(20, dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}, 21)
 	var b bytes.Buffer
 	require.NoError(t, n.write(&b))
 	return b.Bytes()
@@ -140,7 +142,7 @@ func FuzzKeptNames(f *testing.F) {
 			copy(b, keptMagic)
 			binary.LittleEndian.PutUint32(b[len(keptMagic):], crc32.Checksum(b[len(keptMagic)+4:], castagnoli))
 		}
-		n := &keptNames{files: "first", shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}}
+		n := &keptNames{files: "first", shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
 		if n.read(b) {
 			n.find(va)
 			require.NoError(t, n.write(io.Discard))
