@@ -352,7 +352,7 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	return cfg, nil
 }
 
-// codeDir is where translated code is kept. What the guest's walls let nobody change is not.
+// codeDir is where translated code and names are kept; "" for nowhere. A guest with walls around it has nothing to do with other runs' code.
 func (o *options) codeDir() string {
 	if o.noCache || o.walled() {
 		return ""

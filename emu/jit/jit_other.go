@@ -22,7 +22,7 @@ type Pool struct{}
 // New says why.
 func (*Pool) New(*mem.Space, emu.Config) (emu.Engine, error) { return nil, Available() }
 
-// Images keeps nothing.
+// Images is what Keep takes.
 type Images interface {
 	Load(name string) (image []byte, release func())
 	Save(name string, write func(io.Writer) error)

@@ -14,7 +14,7 @@ import (
 // Pool share them, and those that do not run have theirs elsewhere meanwhile.
 type lowPlace struct {
 	at     uintptr
-	number int
+	number int // of the place: no two of a pool have the same
 	size   int
 	users  int
 	holder *arena // whose low part is there, nil if it is nobody's
@@ -117,7 +117,11 @@ func (p *Pool) lowPlace(size int) (*lowPlace, error) {
 	var err error
 	if len(p.places) < maxPlaces {
 		var l *lowPlace
-		if l, err = newLowPlace(size, len(p.places)); err == nil {
+		number := 0
+		for slices.ContainsFunc(p.places, func(l *lowPlace) bool { return l.number == number }) {
+			number++
+		}
+		if l, err = newLowPlace(size, number); err == nil {
 			p.places = append(p.places, l)
 			return l, nil
 		}

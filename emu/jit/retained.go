@@ -111,7 +111,7 @@ func (e *Engine) forgetRetained(a emu.Addr) {
 	}
 }
 
-// bury counts a block as dead that nothing reaches, or will.
+// bury counts a block as dead, which nothing reaches or will reach again.
 func (e *Engine) bury(t *tb) {
 	t.src = nil
 	e.dead++
@@ -126,7 +126,7 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 	if t == nil {
 		return nil
 	}
-	if e.register(t) != nil {
+	if e.register(t) != nil { // its pages cannot be guarded
 		e.bury(t)
 		return nil
 	}

@@ -227,7 +227,7 @@ func (e *Engine) reserveWays() (err error) {
 	return nil
 }
 
-// emptyCaches fills what is not empty when it is zero, as all of the low part is.
+// emptyCaches makes empty caches of tables that are all zero.
 func (e *Engine) emptyCaches() {
 	if !e.sim.caches {
 		return

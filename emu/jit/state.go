@@ -64,8 +64,8 @@ const (
 	stElements   = 0x300 // the addresses of a gather's elements
 	stGiven      = 0x340 // 1 if a reference was not made because it would fault
 	stElement    = 0x348 // which element of a gather that is
-	stLimit      = 0x358 // where the guest's memory ends
 	stCounted    = 0x350 // 1 if generated code counted the elements of the last masked move, 0 if Go did
+	stLimit      = 0x358 // where the guest's memory ends
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.
