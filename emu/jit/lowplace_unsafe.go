@@ -24,11 +24,14 @@ type lowPlace struct {
 func newLowPlace(size, number int) (*lowPlace, error) {
 	const flags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 	apart := (uintptr(size) + hugePage - 1) &^ (hugePage - 1)
-	want := firstPlace + uintptr(number)*apart
-	at, err := rawMmap(want, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_FIXED_NOREPLACE, -1)
-	if err == nil && at != want { // before Linux 4.17
-		unix.Syscall(unix.SYS_MUNMAP, at, uintptr(size), 0)
-		err = unix.EEXIST
+	at, err := uintptr(0), error(unix.EEXIST)
+	for ; err == unix.EEXIST && number < maxPlaces && firstPlace+uintptr(number+1)*apart <= 1<<31; number++ { // others may have it
+		want := firstPlace + uintptr(number)*apart
+		at, err = rawMmap(want, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_FIXED_NOREPLACE, -1)
+		if err == nil && at != want { // before Linux 4.17
+			unix.Syscall(unix.SYS_MUNMAP, at, uintptr(size), 0)
+			err = unix.EOPNOTSUPP
+		}
 	}
 	if err != nil {
 		at, err = rawMmap(0, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags|unix.MAP_32BIT, -1)
@@ -36,14 +39,14 @@ func newLowPlace(size, number int) (*lowPlace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jit: mapping %d MiB below 2 GiB, to simulate and to count more than instructions: %w", size>>20, err)
 	}
-	return &lowPlace{at: at, number: number, size: size}, nil
+	return &lowPlace{at: at, number: max(number-1, 0), size: size}, nil
 }
 
 // anyLowPlace is newLowPlace for an engine without a pool.
 func anyLowPlace(size int) (*lowPlace, error) { return newLowPlace(size, 0) }
 
-// firstPlace is where the place with number 0 is: above Go's binaries, below the directory of jump tables.
-const firstPlace = 0x4000_0000
+// firstPlace is where the place with number 0 is: above the binary and the heap of the C library, which Linux begins up to 1 GiB behind it, and below the directory of jump tables.
+const firstPlace = 0x4800_0000
 
 // join gives a its low part, which is all zero, in p, which nobody holds.
 func (p *lowPlace) join(a *arena) {
