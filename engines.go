@@ -55,7 +55,7 @@ func Engines() []EngineInfo {
 	pool := new(jit.Pool)
 	list := []EngineInfo{
 		{
-			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3, FSGSBASE", Found: "translates to this host's code",
+			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3", Found: "translates to this host's code",
 			Err: jit.Available(), make: pool.New, close: pool.Close, keep: pool.Keep, copiesOnWrite: true, recordsExceptions: true,
 		},
 		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},

@@ -64,8 +64,8 @@ func field(file, key, sep string) string {
 	return ""
 }
 
-// cpuFlags are what the engine jit needs of the CPU, and the user's means to set the GS base, by Linux's names.
-var cpuFlags = []string{"avx2", "bmi2", "fma", "aes", "pclmulqdq", "fsgsbase"}
+// cpuFlags are what the engine jit needs of the CPU, by Linux's names.
+var cpuFlags = []string{"avx2", "bmi2", "fma", "aes", "pclmulqdq"}
 
 // avx512Flags are what jit needs besides to copy the instructions of AVX-512 for a guest that has them, instead of executing them in Go.
 var avx512Flags = []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "xsavec"}

@@ -18,13 +18,6 @@ TEXT ·setGSBase(SB), NOSPLIT, $0-8
 	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD8
 	RET
 
-// func threadPointer() uintptr
-TEXT ·threadPointer(SB), NOSPLIT, $0-8
-	// RDFSBASE RAX
-	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xC0
-	MOVQ AX, ret+0(FP)
-	RET
-
 // func serialize()
 //
 // CPUID makes the processor forget what it fetched ahead.
@@ -46,12 +39,15 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
-// Offsets in struct ucontext: uc_mcontext.gregs begins at 40.
+// Offsets in struct ucontext: uc_stack begins at 16, uc_mcontext.gregs at 40.
+#define UC_STACK  16
+#define UC_RSP    160
 #define UC_RIP    168
 #define UC_ERR    192
 #define UC_TRAPNO 200
 
 // Offsets in the state block; state.go has the same.
+#define ST_RSP       0x020
 #define ST_INGUEST   0x130
 #define ST_SIGNO     0x138
 #define ST_SIGCODE   0x140
@@ -62,12 +58,11 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 #define ST_CODELO    0x168
 #define ST_CODEHI    0x170
 #define ST_FAULTEXIT 0x178
-#define ST_BASE      0x0d8
 
 // sigHandler is the host's handler of SIGSEGV, SIGBUS, SIGFPE, SIGILL and
 // SIGTRAP. What happens in generated code, or while this thread is in guest
 // mode (a jump out of generated code), is noted in the state block and execution goes on in the
-// fault exit stub, with the guest's registers as they were. All else is Go's.
+// fault exit stub, with the guest's registers as they were, but RSP, which is noted. All else is Go's.
 TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ ·handlerState(SB), AX
 	TESTQ AX, AX
@@ -80,9 +75,9 @@ TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 outside:
 	CMPQ ST_INGUEST(AX), $0
 	JE   notOurs
-	// RDGSBASE R8: other threads have another GS base.
-	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC8
-	CMPQ R8, ST_BASE(AX)
+	// Other threads have another signal stack.
+	MOVQ UC_STACK(DX), R8
+	CMPQ R8, ·handlerStack(SB)
 	JNE  notOurs
 ours:
 	MOVQ CX, ST_SIGRIP(AX)
@@ -96,6 +91,10 @@ ours:
 	MOVQ R8, ST_SIGERR(AX)
 	MOVQ UC_TRAPNO(DX), R8
 	MOVQ R8, ST_SIGTRAP(AX)
+	// Not every kernel can go on with an RSP that is not canonical (interrupted).
+	MOVQ UC_RSP(DX), R8
+	MOVQ R8, ST_RSP(AX)
+	MOVQ $0, UC_RSP(DX)
 	MOVQ ST_FAULTEXIT(AX), R8
 	MOVQ R8, UC_RIP(DX)
 	RET

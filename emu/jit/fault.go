@@ -47,6 +47,10 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return 0, nil
 	}
 	t := e.blockAt(pos)
+	if t != nil && e.interrupted(t, pos) {
+		e.resume = pos
+		return 0, nil
+	}
 	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
 		return e.unpairedReturn()
 	}
@@ -98,6 +102,22 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.revokeEvents(t, i, &e.examined, f)
 	}
 	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+}
+
+// interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
+// under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there. What may fault itself does so when it is tried again.
+func (e *Engine) interrupted(t *tb, pos int) bool {
+	if e.get(stSigTrap) != emu.VecGP || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
+		return false
+	}
+	again := e.tried == pos
+	e.tried = pos
+	if again {
+		e.decoder.Forget()
+		g := &e.examined
+		return e.decodeOne(g, t.addr(t.insnAtHost(pos))) && g.NRefs == 0
+	}
+	return true
 }
 
 // copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and reports whether

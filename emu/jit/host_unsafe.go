@@ -39,8 +39,6 @@ func Available() error {
 		return errors.New("engine jit: this build of cgemu does not have the host map files")
 	case !cpu.X86.HasAVX2 || !cpu.X86.HasBMI2 || !cpu.X86.HasFMA || !cpu.X86.HasAES || !cpu.X86.HasPCLMULQDQ:
 		return errors.New("engine jit: this host's CPU has no AVX2, BMI2, FMA, AES and PCLMULQDQ (x86-64-v3)")
-	case hwcap2()&2 == 0:
-		return errors.New("engine jit: this host does not let user code set the GS base (FSGSBASE, Linux 5.9)")
 	}
 	return nil
 }

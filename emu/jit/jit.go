@@ -97,8 +97,10 @@ type Engine struct {
 
 	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
 	// holds it but for the time that generated code runs.
-	mu        sync.Mutex
-	inCode    bool
+	mu     sync.Mutex
+	inCode bool
+	// tried is the arena offset of the code that was tried again last after an interrupt (interrupted).
+	tried     int
 	unlinked  bool // links are broken and the table is withdrawn
 	interrupt bool
 
@@ -338,7 +340,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	defer runtime.UnlockOSThread()
 	running.Lock()
 	defer running.Unlock()
-	armSignalStack()
+	prepareThread()
 	handlerState = e.arena.base
 	defer func() { handlerState = 0 }()
 
@@ -493,6 +495,7 @@ func (e *Engine) enter(at int) {
 	}
 	e.inCode = true
 	e.mu.Unlock()
+	giveGSBase(e.mem.Base())
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false

@@ -11,10 +11,10 @@ import (
 )
 
 // handlerState is the host address of the state block of the engine that runs, for
-// sigHandler; 0 if none does.
+// sigHandler; 0 if none does. handlerStack is where the signal stack of the thread that runs it begins.
 //
-//lint:ignore U1000 sigHandler reads it
-var handlerState uintptr
+//lint:ignore U1000 sigHandler reads them
+var handlerState, handlerStack uintptr
 
 // goHandlers are the handlers sigHandler passes on to, by signal number: Go's.
 var goHandlers [65]uintptr
@@ -38,7 +38,6 @@ const (
 
 func enterCode(stub uintptr)
 func setGSBase(base uintptr)
-func threadPointer() uintptr
 func serialize()
 
 func cpuVendor() uint32
@@ -61,9 +60,52 @@ func exitsyscall()
 //go:nosplit
 func enterGuest(base, stub uintptr) {
 	entersyscall()
-	setGSBase(base)
+	if hasFSGSBASE {
+		setGSBase(base)
+	}
 	enterCode(stub)
 	exitsyscall()
+}
+
+// getm returns what tells threads apart as long as they live.
+//
+//go:linkname getm runtime.getm
+func getm() uintptr
+
+// hasFSGSBASE says that user code may set the GS base, and that the kernel keeps it for the thread. Else the kernel sets it.
+var hasFSGSBASE = hwcap2()&2 != 0
+
+// A hostThread is one that runs guest code, and what it was made ready with.
+type hostThread struct {
+	m     uintptr // by getm
+	armed bool    // whether armSignalStack succeeded
+	// gsBase is what the kernel has for it, if user code may not set it; 0 if that is not known.
+	gsBase uintptr
+}
+
+// lastThread is the thread that ran guest code last. Run holds running.
+var lastThread hostThread
+
+// prepareThread makes the calling thread, which is locked, ready to run guest code.
+func prepareThread() {
+	if m := getm(); m != lastThread.m {
+		lastThread = hostThread{m: m}
+	}
+	if !lastThread.armed {
+		lastThread.armed = armSignalStack()
+	}
+}
+
+// giveGSBase has the kernel set the GS base of the calling thread, which prepareThread made ready, if user code may not.
+func giveGSBase(base uintptr) {
+	const archSetGS = 0x1001
+	if hasFSGSBASE || lastThread.gsBase == base {
+		return
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_ARCH_PRCTL, archSetGS, base, 0); e != 0 {
+		panic(fmt.Sprintf("BUG: arch_prctl(ARCH_SET_GS, %#x): %v", base, e))
+	}
+	lastThread.gsBase = base
 }
 
 // takeSignals puts sigHandler in front of Go's handlers, once for the process.
@@ -100,26 +142,20 @@ type signalStack struct {
 	size  uintptr
 }
 
-// armedThread is the thread pointer of the thread on which armSignalStack succeeded last. Run holds running.
-var armedThread uintptr
-
-// armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is. Otherwise the
+// armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is, and reports whether it
+// does. Otherwise the
 // kernel takes a guest's RSP that lies within that stack, which Go allocates anywhere, for a handler that runs there, and writes the
 // signal frame where the guest says, or ends the process. With SS_AUTODISARM (Linux 4.7) it does not look at RSP; in a handler
 // the thread has no signal stack then, and Go's runtime does not ask for one as long as it finds itself on its own.
-func armSignalStack() {
-	self := threadPointer()
-	if self == armedThread {
-		return
-	}
+func armSignalStack() bool {
 	const ssDisable, ssAutodisarm = 2, -1 << 31
 	var st signalStack
 	unix.RawSyscall(unix.SYS_SIGALTSTACK, 0, uintptr(unsafe.Pointer(&st)), 0)
+	handlerStack = st.sp
 	if st.flags&ssDisable != 0 {
-		return
+		return false
 	}
 	st.flags = ssAutodisarm
-	if _, _, e := unix.RawSyscall(unix.SYS_SIGALTSTACK, uintptr(unsafe.Pointer(&st)), 0, 0); e == 0 {
-		armedThread = self
-	}
+	_, _, e := unix.RawSyscall(unix.SYS_SIGALTSTACK, uintptr(unsafe.Pointer(&st)), 0, 0)
+	return e == 0
 }

@@ -11,7 +11,7 @@ import (
 type stubs struct {
 	enter    int // Go calls it: loads the guest's registers, goes to stTarget
 	exit     int // jumped to with stExit set: saves them, returns to Go
-	fault    int // the signal handler's way to exit
+	fault    int // the signal handler's way to exit, which has stored RSP
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
 	stray    int // a return for which there was no call
@@ -67,8 +67,10 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 
 	s.fault = e.pos
 	e.storeImm32(stExit, exitFault)
+	noted := e.short(opShortJ)
 	s.exit = e.pos
 	e.store(stRegs+8*int(x86.RSP), x86.RSP)
+	e.patchShort(noted)
 	e.load(x86.RSP, stHostSP)
 	e.byte(0x9c, 0x8f) // pushfq; pop [stFlags]
 	e.rip(0, stFlags, 0)
