@@ -109,6 +109,7 @@ func (c *comparison) compareCase(tc *testCase, expected map[emu.Addr]uint64) {
 			same = false
 			continue
 		}
+		asHypervisor(tc, &c.want[i], &c.got[i])
 		asVendor(hostVendor(), tc, &c.batch.jobs[i], &c.want[i], &c.got[i])
 		if d := compare(tc, &c.batch.jobs[i], &c.want[i], &c.got[i]); d != "" {
 			same = false

@@ -29,6 +29,9 @@ const (
 	maxJobs   = 1024 // a batch's
 )
 
+// userSetsBases says that a host's user code may set segment bases (FSGSBASE). Where it may not the kernel sets them for a job.
+var userSetsBases = true
+
 // A nativeState is the state a job starts from, and then the one it ended in. native_amd64.s knows its offsets.
 type nativeState struct {
 	FP                  emu.XState

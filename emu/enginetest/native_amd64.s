@@ -14,6 +14,12 @@
 #define S_ERR    2608
 #define S_CR2    2616
 
+// arch_prctl(2), which sets segment bases where user code may not: they stay as they were set, no instruction changes them.
+#define ARCH_PRCTL  158
+#define ARCH_SET_GS 0x1001
+#define ARCH_SET_FS 0x1002
+#define ARCH_GET_FS 0x1003
+
 // Offsets in struct ucontext: uc_mcontext.gregs begins at 40.
 #define UC_R8     40
 #define UC_R9     48
@@ -45,9 +51,20 @@ TEXT ·enterNative(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ s+0(FP), DI
 	MOVQ SP, ·nativeSP(SB)
 	MOVQ BP, ·nativeBP(SB)
+	CMPB ·userSetsBases(SB), $0
+	JE   askFS
 	// RDFSBASE R8
 	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC0
 	MOVQ R8, ·nativeFS(SB)
+	JMP  haveFS
+askFS:
+	MOVQ DI, R12
+	MOVQ $ARCH_GET_FS, DI
+	LEAQ ·nativeFS(SB), SI
+	MOVQ $ARCH_PRCTL, AX
+	SYSCALL
+	MOVQ R12, DI
+haveFS:
 	MOVQ DI, ·nativeCurrent(SB)
 	MOVQ S_XSTATE_BV(DI), AX
 	XORL DX, DX
@@ -63,12 +80,27 @@ TEXT ·enterNative(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ AX, -16(SP)
 	MOVQ $0x2b, -8(SP)
 	SUBQ $40, SP
+	CMPB ·userSetsBases(SB), $0
+	JE   askBases
 	MOVQ S_GSBASE(DI), AX
 	// WRGSBASE RAX
 	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD8
 	MOVQ S_FSBASE(DI), AX
 	// WRFSBASE RAX
 	BYTE $0xF3; BYTE $0x48; BYTE $0x0F; BYTE $0xAE; BYTE $0xD0
+	JMP  haveBases
+askBases:
+	MOVQ DI, R12
+	MOVQ S_GSBASE(R12), SI
+	MOVQ $ARCH_SET_GS, DI
+	MOVQ $ARCH_PRCTL, AX
+	SYSCALL
+	MOVQ S_FSBASE(R12), SI
+	MOVQ $ARCH_SET_FS, DI
+	MOVQ $ARCH_PRCTL, AX
+	SYSCALL
+	MOVQ R12, DI
+haveBases:
 	MOVQ (S_REGS+8*0)(DI), AX
 	MOVQ (S_REGS+8*1)(DI), CX
 	MOVQ (S_REGS+8*2)(DI), DX
@@ -159,6 +191,8 @@ TEXT nativeHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ R8, S_RIP(AX)
 	MOVQ UC_EFL(DX), R8
 	MOVQ R8, S_FLAGS(AX)
+	CMPB ·userSetsBases(SB), $0
+	JE   askNative
 	// RDFSBASE R8; RDGSBASE R9
 	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC0
 	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xC9
@@ -167,6 +201,15 @@ TEXT nativeHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ ·nativeFS(SB), R8
 	// WRFSBASE R8
 	BYTE $0xF3; BYTE $0x49; BYTE $0x0F; BYTE $0xAE; BYTE $0xD0
+	JMP  haveNative
+askNative:
+	MOVQ AX, R8
+	MOVQ ·nativeFS(SB), SI
+	MOVQ $ARCH_SET_FS, DI
+	MOVQ $ARCH_PRCTL, AX
+	SYSCALL
+	MOVQ R8, AX
+haveNative:
 	MOVQ UC_FPREGS(DX), SI
 	MOVQ AX, DI
 	MOVQ $104, CX

@@ -4,8 +4,11 @@ package enginetest
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // What enterNative and the signal handler share.
@@ -17,6 +20,12 @@ var nativeCurrent, nativeSP, nativeBP, nativeFS uintptr
 //
 //lint:ignore U1000 native_amd64.s uses them
 var nativeAreas [3]uintptr
+
+func init() {
+	const atHWCAP2, fsgsbase = 26, 2
+	auxv, _ := unix.Auxv()
+	userSetsBases = slices.ContainsFunc(auxv, func(entry [2]uintptr) bool { return entry[0] == atHWCAP2 && entry[1]&fsgsbase != 0 })
+}
 
 // hostArea returns where the host's CPU has a component of XSAVE, 0 if it has not.
 func hostArea(component uint32) uintptr

@@ -146,6 +146,9 @@ func (s *scene) segmented(st *nativeState, address uint64) uint64 {
 		return address
 	}
 	offset := uint64(s.r.Uint32N(1 << 20))
+	if !userSetsBases {
+		offset = min(offset, address) // the kernel sets no base in its own half
+	}
 	*base = address - offset
 	return offset
 }

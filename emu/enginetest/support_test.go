@@ -85,6 +85,9 @@ func skipped(i *x86.Inst) string {
 	if i.Feature == x86.FeatPRIVILEGED && !protected[i.Op] && !(i.Op == x86.MOV) {
 		return "privileged, of a feature no guest has"
 	}
+	if (i.Feature == x86.FeatFSGSBASE || i.NArgs > 0 && i.Args[0].Kind == x86.ArgSeg) && !userSetsBases {
+		return "this host's user code may not set segment bases, nor read them"
+	}
 	if reason := differsByVendor(i); reason != "" {
 		return reason
 	}

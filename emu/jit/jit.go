@@ -356,6 +356,9 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 			return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
 	}
+	if err := giveGSBase(e.mem.Base()); err != nil {
+		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+	}
 	if budget < emu.NoBudget && !e.budgeted {
 		e.budgeted = true
 		e.flush()
@@ -495,7 +498,6 @@ func (e *Engine) enter(at int) {
 	}
 	e.inCode = true
 	e.mu.Unlock()
-	giveGSBase(e.mem.Base())
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
 	e.mu.Lock()
 	e.inCode = false

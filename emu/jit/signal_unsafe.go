@@ -97,15 +97,16 @@ func prepareThread() {
 }
 
 // giveGSBase has the kernel set the GS base of the calling thread, which prepareThread made ready, if user code may not.
-func giveGSBase(base uintptr) {
+func giveGSBase(base uintptr) error {
 	const archSetGS = 0x1001
 	if hasFSGSBASE || lastThread.gsBase == base {
-		return
+		return nil
 	}
 	if _, _, e := unix.RawSyscall(unix.SYS_ARCH_PRCTL, archSetGS, base, 0); e != 0 {
-		panic(fmt.Sprintf("BUG: arch_prctl(ARCH_SET_GS, %#x): %v", base, e))
+		return fmt.Errorf("a host without FSGSBASE where arch_prctl(ARCH_SET_GS) fails (%w); --engine=interp does without,", e)
 	}
 	lastThread.gsBase = base
+	return nil
 }
 
 // takeSignals puts sigHandler in front of Go's handlers, once for the process.

@@ -62,6 +62,9 @@ var runtimeCalls = plain(
 	unix.SYS_PIPE2, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SET_TID_ADDRESS,
 )
 
+// archSetGS is arch_prctl's ARCH_SET_GS: the engine jit sets the GS base so where user code may not.
+const archSetGS = 0x1001
+
 // fileCalls are what serves the guest's files. Landlock says which.
 var fileCalls = plain(
 	unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2,
@@ -117,6 +120,7 @@ func calls(p Policy, abi int) []call {
 		// Of what threads share, an own umask alone.
 		call{unix.SYS_UNSHARE, []test{is(0, unix.CLONE_FS)}},
 		call{unix.SYS_PRCTL, []test{is(0, unix.PR_SET_VMA)}},
+		call{unix.SYS_ARCH_PRCTL, []test{is(0, archSetGS)}},
 		call{unix.SYS_PRLIMIT64, []test{is(0, 0, pid), {arg: 2, null: true}}},
 		call{unix.SYS_FCNTL, []test{is(1, fcntls...)}},
 		call{unix.SYS_IOCTL, []test{is(1, ioctls...)}},
