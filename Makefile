@@ -46,11 +46,11 @@ pgo: build
 
 # Quick: no oracle, no race detector, nothing compiled twice for default.pgo. What waits most begins first.
 test:
-	go test -pgo=off ./syscalls ./...
+	go test -pgo=off -timeout 30m ./syscalls ./...
 
 # With the race detector, every test in an order of its own.
 test-all:
-	go test -pgo=off -race -shuffle=on ./...
+	go test -pgo=off -race -shuffle=on -timeout 60m ./...
 
 # Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn, qemu, Wine,
 # Chromium. A missing one is a failure. The packages are those that have such tests; what make test has

@@ -3,12 +3,11 @@
 package enginetest
 
 import (
+	"encoding/binary"
 	"fmt"
-	"slices"
+	"os"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // What enterNative and the signal handler share.
@@ -23,8 +22,14 @@ var nativeAreas [3]uintptr
 
 func init() {
 	const atHWCAP2, fsgsbase = 26, 2
-	auxv, _ := unix.Auxv()
-	userSetsBases = slices.ContainsFunc(auxv, func(entry [2]uintptr) bool { return entry[0] == atHWCAP2 && entry[1]&fsgsbase != 0 })
+	auxv, _ := os.ReadFile("/proc/self/auxv")
+	for ; len(auxv) >= 16; auxv = auxv[16:] {
+		if binary.NativeEndian.Uint64(auxv) == atHWCAP2 {
+			userSetsBases = binary.NativeEndian.Uint64(auxv[8:])&fsgsbase != 0
+			return
+		}
+	}
+	userSetsBases = false // kernels before 4.9 do not say
 }
 
 // hostArea returns where the host's CPU has a component of XSAVE, 0 if it has not.
