@@ -75,7 +75,7 @@ func record(t *testing.T, wide bool) {
 			return
 		}
 		want := rec.outcome(c)
-		asHypervisor(tc, &want, o)
+		asHypervisor(tc, o, &want)
 		if !settle(rec.vendor, tc, &want, o) {
 			return
 		}

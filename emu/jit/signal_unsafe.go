@@ -144,8 +144,7 @@ type signalStack struct {
 }
 
 // armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is, and reports whether it
-// does. Otherwise the
-// kernel takes a guest's RSP that lies within that stack, which Go allocates anywhere, for a handler that runs there, and writes the
+// does. Otherwise the kernel takes a guest's RSP that lies within that stack, which Go allocates anywhere, for a handler that runs there, and writes the
 // signal frame where the guest says, or ends the process. With SS_AUTODISARM (Linux 4.7) it does not look at RSP; in a handler
 // the thread has no signal stack then, and Go's runtime does not ask for one as long as it finds itself on its own.
 func armSignalStack() bool {

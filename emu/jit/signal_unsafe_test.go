@@ -24,7 +24,7 @@ func signalStackOf(t *testing.T) (lo, hi uint64) {
 // TestWithoutFSGSBASE has the kernel set the GS base, for two machines by turns and on several threads.
 func TestWithoutFSGSBASE(t *testing.T) {
 	defer func(had bool) { hasFSGSBASE = had }(hasFSGSBASE)
-	hasFSGSBASE = false
+	hasFSGSBASE, lastThread = false, hostThread{} // what WRGSBASE set before is not noted
 	const code = `
 		89 07        # mov [rdi], eax
 		03 07        # add eax, [rdi]
