@@ -89,7 +89,7 @@ func enginePrograms(t *testing.T) [][]string {
 		{"ruby", "-e", "puts (1..20).map { |x| Math.sin(x) }.sum; Thread.new { puts 2 ** 200 }.join"},
 		{"node", "--jitless", "-e", "console.log([3, 1, 2].sort(), 0.1 + 0.2)"},
 		{"node", "-e", "let s = 0; for (let i = 0; i < 1e5; i++) s += Math.sqrt(i); console.log(s)"},
-		{"java", "-version"}, {"./hello-go"}, {"./sort-rs"}, {"./x87"}, {"./x87-musl"},
+		{"java", "-XX:-UsePerfData", "-version"}, {"./hello-go"}, {"./sort-rs"}, {"./x87"}, {"./x87-musl"},
 	}
 }
 

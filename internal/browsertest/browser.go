@@ -80,7 +80,7 @@ func (b *Browser) Clean() {
 	require.Empty(b.t, b.problems)
 }
 
-// Do runs actions, for a minute at most.
+// Do runs actions, for three minutes at most.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	// The first context that runs something is the browser's, so it has no limit.
@@ -89,7 +89,7 @@ func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	select {
 	case err := <-done:
 		require.NoError(b.t, err)
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		require.Fail(b.t, "the browser does not answer")
 	}
 }
@@ -119,7 +119,7 @@ func (b *Browser) Eval(expression string) string {
 // Is waits until an expression has a value.
 func (b *Browser) Is(want, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute) // slow machines: what waits that long has failed
 	for {
 		got := b.Eval(expression)
 		if got == want {
