@@ -200,6 +200,9 @@ func TestCountsWithoutBMI(t *testing.T) {
 					e.pre = []byte{0x66}
 				}
 				without := *m.execute(e.decode(&inst))
+				require.Zero(t, with.fault.Unsupported, u.name)
+				require.EqualValues(t, emu.VecBP, with.fault.Vector, "%s: % x: %+v", u.name, code, with.fault)
+				require.EqualValues(t, emu.VecBP, without.fault.Vector, "%s: % x: %+v", u.name, code, without.fault)
 				require.Contains(t, []x86.Op{x86.BSF, x86.BSR}, inst.Op)
 				require.Equal(t, without.state.Regs, with.state.Regs, "% x", code)
 				require.Equal(t, without.state.Flags, with.state.Flags, "% x", code)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -105,18 +106,17 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 }
 
 // asHypervisor changes what a case left natively to what the CPU should have, where a hypervisor answers in its place: under PVM, which has no FSGSBASE, INT and SYSEXIT raise #UD
-// in user code instead of #GP, INT behind itself. Seldom, once in a million page faults, #UD comes in place of #PF: seen of VREDUCESD, as of a hypervisor that takes a fault for an
-// access it has to emulate, and cannot.
+// in user code instead of #GP, INT behind itself.
 func asHypervisor(c *testCase, native, other *outcome) {
-	if userSetsBases || native.fault.Vector != emu.VecUD {
-		return
-	}
-	switch {
-	case (c.inst.Op == x86.INT || c.inst.Op == x86.SYSEXIT) && other.fault.Vector == emu.VecGP:
+	if !userSetsBases && (c.inst.Op == x86.INT || c.inst.Op == x86.SYSEXIT) && native.fault.Vector == emu.VecUD && other.fault.Vector == emu.VecGP {
 		native.fault, native.state.RIP = other.fault, other.state.RIP
-	case other.fault.Vector == emu.VecPF:
-		native.fault = other.fault
 	}
+}
+
+// interrupted reports whether an interrupt ended a native run: under PVM one while RSP is no canonical address raises #UD before an instruction that PVM
+// cannot emulate.
+func interrupted(native, other *outcome) bool {
+	return !userSetsBases && native.fault.Vector == emu.VecUD && other.fault.Vector != emu.VecUD && !guest.Canonical(emu.Addr(native.state.Regs[emu.RSP]))
 }
 
 // wrapsElsewhere reports whether c may be a masked move of elements beyond 4 GiB with addresses of 32 bits: AMD's CPUs of family 25 cut the

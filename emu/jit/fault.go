@@ -105,9 +105,11 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 }
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
-// under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there. What may fault itself does so when it is tried again.
+// under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there, or #UD, where PVM tries to emulate an instruction it
+// does not know. What may fault itself does so when it is tried again.
 func (e *Engine) interrupted(t *tb, pos int) bool {
-	if e.get(stSigTrap) != emu.VecGP || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
+	vector := e.get(stSigTrap)
+	if vector != emu.VecGP && vector != emu.VecUD || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
 		return false
 	}
 	again := e.tried == pos
@@ -115,7 +117,7 @@ func (e *Engine) interrupted(t *tb, pos int) bool {
 	if again {
 		e.decoder.Forget()
 		g := &e.examined
-		return e.decodeOne(g, t.addr(t.insnAtHost(pos))) && g.NRefs == 0
+		return vector == emu.VecGP && e.decodeOne(g, t.addr(t.insnAtHost(pos))) && g.NRefs == 0
 	}
 	return true
 }
