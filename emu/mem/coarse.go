@@ -156,9 +156,9 @@ func (m *Space) setCopy(p emu.Addr, state copyState) {
 // writeBack writes the copy of page p to its file, as far as that reaches. As with mmap(2), nobody is told if the disk is full.
 func (m *Space) writeBack(p emu.Addr) {
 	v := m.VMA(p)
-	info, err := v.back.file.Stat()
-	if off := v.offset(p); err == nil && off < uint64(info.Size()) {
-		n := min(uint64(info.Size())-off, emu.PageSize)
+	size, err := fileSize(v.back.file)
+	if off := v.offset(p); err == nil && off < size {
+		n := min(size-off, emu.PageSize)
 		_, _ = v.back.file.WriteAt(m.host.view(p, n), int64(off))
 	}
 }

@@ -3,7 +3,6 @@ package mem
 import (
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -71,19 +70,11 @@ func (m *Space) fileEnd(v *VMA, end emu.Addr) emu.Addr {
 	if v.back == nil {
 		return v.Lo
 	}
-	info, err := v.back.file.Stat()
-	switch {
-	case err != nil:
-		return v.Lo
-	case !info.Mode().IsRegular():
-		if info.Mode()&os.ModeDevice != 0 {
-			return end
-		}
-		return v.Lo
-	case uint64(info.Size()) <= v.Off:
+	size, err := fileSize(v.back.file)
+	if err != nil || size <= v.Off {
 		return v.Lo
 	}
-	return min(end, (v.Lo + emu.Addr(uint64(info.Size())-v.Off)).PageUp())
+	return min(end, (v.Lo + emu.Addr(size-v.Off)).PageUp())
 }
 
 // dropPerms gives the permissions up.

@@ -150,11 +150,11 @@ func mapFirst(v VMA, src *os.File) (unmap func() error, err error) {
 
 // punch makes n bytes of f zero, as far as it has them.
 func punch(f *os.File, off, n uint64) error {
-	info, err := f.Stat()
+	size, err := fileSize(f)
 	if err != nil {
 		return err
 	}
-	for end := min(off+n, uint64(info.Size())); off < end; {
+	for end := min(off+n, size); off < end; {
 		m, err := f.WriteAt(zeros[:min(emu.PageSize, end-off)], int64(off))
 		if err != nil {
 			return err
