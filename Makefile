@@ -59,7 +59,7 @@ test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
 tagged-oracles:
-	go test -pgo=off -p 3 -vet=off -tags oracles,unicorn -timeout 40m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test -pgo=off -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
