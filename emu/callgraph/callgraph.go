@@ -211,18 +211,24 @@ func (r *Recorder) arcAt(key arcKey) uint64 {
 	}
 	i, ok := r.index[key]
 	if !ok {
-		i = len(r.arcs)
-		r.index[key] = i
-		r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
-		r.Sums = append(r.Sums, make([]uint64, r.Width())...)
-		for _, a := range [...]emu.Addr{key.site, key.target} {
-			if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
-				r.pages[p] = append(r.pages[p], i)
-			}
-		}
+		i = r.newArc(key)
 	}
 	recent.key, recent.arc = key, i+1
 	return r.placeOf(i)
+}
+
+// newArc makes an arc, and returns its number.
+func (r *Recorder) newArc(key arcKey) int {
+	i := len(r.arcs)
+	r.index[key] = i
+	r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
+	r.Sums = append(r.Sums, make([]uint64, r.Width())...)
+	for _, a := range [...]emu.Addr{key.site, key.target} {
+		if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
+			r.pages[p] = append(r.pages[p], i)
+		}
+	}
+	return i
 }
 
 // placeOf returns the place of an arc that is in use.

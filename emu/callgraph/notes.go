@@ -8,14 +8,26 @@ import (
 
 // Notes are what code that records calls was made from: which functions hold addresses, and the arcs that it knows by their places.
 type Notes struct {
-	functions []answer
-	arcs      []int
+	Functions []Answer
+	Arcs      []int
 }
 
-// An answer is the function that holds an address.
-type answer struct {
-	at       emu.Addr
-	function emu.Function
+// An Answer is the function that holds an address.
+type Answer struct {
+	At       emu.Addr
+	Function emu.Function
+}
+
+// A Memory is what a recorder that is retired still knows: the arcs in the order of their places, and the IDs of functions in that of their numbers.
+type Memory struct {
+	Arcs      []Pair
+	Functions []emu.Addr
+}
+
+// A Pair is what an arc is between; Jump says that it is of jumps within a function.
+type Pair struct {
+	Site, Target emu.Addr
+	Jump         bool
 }
 
 // Notes may have that many of each; code without names, each instruction of which is a function, has more.
@@ -26,45 +38,45 @@ const (
 
 // note notes that f holds a, if that is not known.
 func (n *Notes) note(a emu.Addr, f emu.Function) {
-	for i := len(n.functions) - 1; i >= 0; i-- {
-		if k := &n.functions[i].function; a >= k.Lo && a < k.Hi {
+	for i := len(n.Functions) - 1; i >= 0; i-- {
+		if k := &n.Functions[i].Function; a >= k.Lo && a < k.Hi {
 			return
 		}
 	}
-	if len(n.functions) <= maxAnswers {
-		n.functions = append(n.functions, answer{a, f})
+	if len(n.Functions) <= maxAnswers {
+		n.Functions = append(n.Functions, Answer{a, f})
 	}
 }
 
 // noteArc notes that the arc with number i is known by its place.
 func (n *Notes) noteArc(i int) {
-	if len(n.arcs) <= maxArcs {
-		n.arcs = append(n.arcs, i)
+	if len(n.Arcs) <= maxArcs {
+		n.Arcs = append(n.Arcs, i)
 	}
 }
 
 // TakeNotes begins to take notes of what r is asked for.
 func (r *Recorder) TakeNotes() {
 	r.notes = &r.pad
-	r.pad = Notes{r.pad.functions[:0], r.pad.arcs[:0]}
+	r.pad = Notes{r.pad.Functions[:0], r.pad.Arcs[:0]}
 }
 
 // Notes ends that, and returns what was noted, nil if that is too much to be kept.
 func (r *Recorder) Notes() *Notes {
-	if r.notes = nil; len(r.pad.functions) > maxAnswers || len(r.pad.arcs) > maxArcs {
+	if r.notes = nil; len(r.pad.Functions) > maxAnswers || len(r.pad.Arcs) > maxArcs {
 		return nil
 	}
-	return &Notes{slices.Clone(r.pad.functions), slices.Clone(r.pad.arcs)}
+	return &Notes{slices.Clone(r.pad.Functions), slices.Clone(r.pad.Arcs)}
 }
 
 // Recall reports whether r would give the same answers now as when it took notes. Then the arcs are as they have to be for code that is used again.
 func (r *Recorder) Recall(n *Notes) bool {
-	for _, k := range n.functions {
-		if r.function(k.at) != k.function {
+	for _, k := range n.Functions {
+		if r.function(k.At) != k.Function {
 			return false
 		}
 	}
-	for _, i := range n.arcs {
+	for _, i := range n.Arcs {
 		r.refresh(i)
 	}
 	return true
@@ -87,6 +99,28 @@ func (r *Recorder) Retire() {
 	clear(r.threads)
 	r.last, r.calledFrom = emu.Function{}, 0
 	r.thread, r.cpu, r.inherited, r.Frames = nil, nil, nil, r.Frames[:0]
+}
+
+// Memory returns what r would know if it were retired. It does not tell contexts apart.
+func (r *Recorder) Memory() Memory {
+	m := Memory{make([]Pair, len(r.arcs)), make([]emu.Addr, len(r.numbers))}
+	for i, a := range r.arcs {
+		m.Arcs[i] = Pair{a.site, a.target, a.jump}
+	}
+	for id, n := range r.numbers {
+		m.Functions[n-1] = id
+	}
+	return m
+}
+
+// Remember makes r, which is new, as the recorder that had m, retired: the notes of that one are good for r.
+func (r *Recorder) Remember(m Memory) {
+	for _, p := range m.Arcs {
+		r.newArc(arcKey{site: p.Site, target: p.Target, jump: p.Jump})
+	}
+	for i, id := range m.Functions {
+		r.numbers[id] = uint32(i + 1)
+	}
 }
 
 // Adopt has another address space, where function and mapping say what New's do.

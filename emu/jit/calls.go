@@ -30,8 +30,10 @@ type calls struct {
 	parts                    int
 	// misses is the first column of events of misses.
 	misses int
-	// kept is how many of the sums are of arcs of other processes, which had the engine before.
+	// kept is how many of the sums are of arcs of other processes, which had the engine before, or of the image.
 	kept int
+	// words are the indices beside the counters of words that are the place of an arc, which do not change.
+	words []int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
 }
@@ -207,13 +209,41 @@ func (e *Engine) retireCalls() {
 	clear(e.arena.words(arcsOff, arcsSize/8))
 	for _, chunk := range e.exits {
 		for i := range chunk {
-			if x := &chunk[i]; x.kind == exitArc || x.kind == exitJumpArc {
-				e.set(counterOff+8*int(x.cache), uint64(x.rip))
-				e.set(counterOff+8*int(x.cache)+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
-			}
+			e.forgetArc(&chunk[i])
 		}
 	}
 	e.calls.Retire()
+}
+
+// forgetArc has the indirect call or jump that x leaves in front of begin with its first arc again.
+func (e *Engine) forgetArc(x *exit) {
+	if x.kind == exitArc || x.kind == exitJumpArc {
+		e.set(counterOff+8*int(x.cache), uint64(x.rip))
+		e.set(counterOff+8*int(x.cache)+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
+	}
+}
+
+// rememberCalls has the recorder, which is new, know what that of img did.
+func (e *Engine) rememberCalls(img *image) {
+	if k := e.calls; k != nil {
+		k.Remember(callgraph.Memory{Arcs: img.arcs, Functions: img.functions})
+		k.kept = len(k.Sums)
+		for _, c := range img.arcWords {
+			e.set(counterOff+8*int(c.index), k.Base+c.value)
+			k.words = append(k.words, int(c.index))
+		}
+	}
+}
+
+// recordCalls adds to b what the recorder knows.
+func (e *Engine) recordCalls(b *imageBody) {
+	if k := e.calls; k != nil {
+		m := k.Memory()
+		b.arcs, b.functions = m.Arcs, m.Functions
+		for _, i := range k.words {
+			b.arcWords = append(b.arcWords, constant{int64(i), e.get(counterOff+8*i) - k.Base})
+		}
+	}
 }
 
 // add adds n of an event to the totals.

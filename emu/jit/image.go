@@ -13,12 +13,14 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/hooks"
 )
 
 // An image is an engine's code as a file, for the same program's next run: the arena's parts with code as they are, and what is known of the blocks there. To a new
 // engine with the same configuration, whose own code is at the same place, its blocks are retained ones: each is taken when memory holds what it
-// was made from (retained.go). Links are not in it. Engines that record calls have none.
+// was made from (retained.go). Links are not in it. Of calls it has
+// the arcs that code knows by their places, and the numbers of functions: the recorder of the new engine begins with them.
 //
 // The file is the host's affair: whoever keeps it sees to it that it comes from this very binary, and from nobody else. A checksum finds what is not whole.
 
@@ -70,14 +72,21 @@ type imageBody struct {
 	constants  rawList[constant]
 	lines      rawList[lineStamp]
 	plans      rawList[hooks.Plan]
+	// answers and noted are of what the recorder of calls said, arcs and functions are what it knows (callgraph.Memory); arcWords are words beside the counters that are the places of arcs,
+	// from the first one's on.
+	answers   rawList[callgraph.Answer]
+	noted     rawList[int]
+	arcs      rawList[callgraph.Pair]
+	functions rawList[emu.Addr]
+	arcWords  rawList[constant]
 }
 
 // imageLists is how many lists there are.
-const imageLists = 17
+const imageLists = 22
 
 func (b *imageBody) lists() [imageLists]raw {
 	return [imageLists]raw{&b.blocks, &b.pcs, &b.order, &b.exits, &b.insns, &b.sideExits, &b.reps, &b.own, &b.saved, &b.pages, &b.spans, &b.code, &b.lookaheads, &b.weights,
-		&b.constants, &b.lines, &b.plans}
+		&b.constants, &b.lines, &b.plans, &b.answers, &b.noted, &b.arcs, &b.functions, &b.arcWords}
 }
 
 // A place is where a block's part of a list is.
@@ -107,6 +116,9 @@ type blockRecord struct {
 	counting                              emu.Counting
 	insns, sideExits, reps, own, saved    place
 	pages, spans, code, lookaheads, exits place
+	passed                                int32
+	from                                  uint32
+	answers, noted                        place
 }
 
 // An exitRecord is an exit without what a run makes of it. A block's follow each other.
@@ -158,7 +170,7 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 	if e.arena.place != nil {
 		low = e.arena.place.at
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%+v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v", *e.Model, e.RepOnce, e.Events, e.Others, caches, e.Branches, e.Jumps,
+	return sha256.Sum256(fmt.Appendf(nil, "%+v %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v", *e.Model, e.RepOnce, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
 		e.hostAVX512, e.lacks, hostFlags(), e.arena.dual, e.directory, low, e.sim.size, e.sim.d1.ways.host, e.sim.ll.ways.host))
 }
 
@@ -193,6 +205,9 @@ func (e *Engine) loadImage(b []byte, release func()) error {
 	}
 	code, far := int(h.Pos)-codeOff, int(h.Far)-farOff
 	stubs := e.stubs.end - codeOff
+	if e.calls != nil && 8*len(img.arcs)*e.calls.Width() > maxKeptSums {
+		return errImage
+	}
 	if len(b) != code+far || !bytes.Equal(b[:stubs], e.arena.mem[codeOff:e.stubs.end]) {
 		return errImage
 	}
@@ -218,6 +233,7 @@ func (e *Engine) beginWith(img *image, h *imageHeader) {
 	for _, c := range img.constants {
 		e.set(counterOff+8*int(c.index), c.value)
 	}
+	e.rememberCalls(img)
 	e.skipExits(int(h.Exits))
 	for _, p := range img.plans {
 		e.addPlan(p)
@@ -260,6 +276,9 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 			continue
 		}
 		src := source{spans: of(img.spans, r.spans), code: of(img.code, r.code), peeks: of(img.lookaheads, r.lookaheads)}
+		if e.calls != nil {
+			src.calls = &callgraph.Notes{Functions: of(img.answers, r.answers), Arcs: of(img.noted, r.noted)}
+		}
 		if e.unchanged(&src) {
 			t := e.blockOf(r, src)
 			img.used[i], img.taken[i] = true, t
@@ -283,6 +302,7 @@ func (e *Engine) blockOf(r *blockRecord, src source) *tb {
 	*t = tb{
 		pc: r.pc, cache: e.codeCache, entry: int(r.entry), fetched: int(r.fetched), end: int(r.end), indirect: int(r.indirect), called: int(r.called), linkage: int(r.linkage),
 		counted: int(r.counted), counter: int(r.counter), lookup: int(r.lookup), firstExit: int(r.firstExit), exitCount: int(r.exits.n),
+		passed: int(r.passed), from: r.from,
 		insns: of(img.insns, r.insns), exits: of(img.sideExits, r.sideExits), reps: of(img.reps, r.reps), own: of(img.own, r.own), saved: of(img.saved, r.saved),
 		pages: of(img.pages, r.pages), src: kept,
 	}
@@ -299,6 +319,7 @@ func (e *Engine) blockOf(r *blockRecord, src source) *tb {
 		if x.hasBlock {
 			to.t = t
 		}
+		e.forgetArc(to)
 		if x.back && x.kind == exitLink {
 			e.backEdges = append(e.backEdges, to)
 		}
@@ -343,6 +364,7 @@ func (e *Engine) writeImage(w io.Writer) error {
 		e.gatherBlock(t)
 	}
 	e.addRecords(&b)
+	e.recordCalls(&b)
 	b.weights = e.weights
 	for i := range e.weights {
 		if v := e.count(i); v != 0 {
@@ -447,7 +469,10 @@ func (e *Engine) addRecord(b *imageBody, t *tb) {
 		counted: int16(t.counted), counter: int32(t.counter), lookup: int32(t.lookup), firstExit: int32(t.firstExit), counting: t.cache.counting,
 		insns: put(&b.insns, t.insns), sideExits: put(&b.sideExits, t.exits), reps: put(&b.reps, t.reps), own: put(&b.own, t.own), saved: put(&b.saved, t.saved),
 		pages: put(&b.pages, t.pages), spans: put(&b.spans, t.src.spans), code: put(&b.code, t.src.code), lookaheads: put(&b.lookaheads, t.src.peeks),
-		exits: place{uint32(len(b.exits)), uint32(t.exitCount)},
+		exits: place{uint32(len(b.exits)), uint32(t.exitCount)}, passed: int32(t.passed), from: t.from,
+	}
+	if n := t.src.calls; n != nil {
+		r.answers, r.noted = put(&b.answers, n.Functions), put(&b.noted, n.Arcs)
 	}
 	for k := range t.exitCount {
 		x := e.exitAt(t.firstExit + k)
@@ -463,6 +488,6 @@ func (b *imageBody) addUnused(img *image, r blockRecord) {
 	r.insns, r.sideExits, r.reps = put(&b.insns, of(img.insns, r.insns)), put(&b.sideExits, of(img.sideExits, r.sideExits)), put(&b.reps, of(img.reps, r.reps))
 	r.own, r.saved, r.pages = put(&b.own, of(img.own, r.own)), put(&b.saved, of(img.saved, r.saved)), put(&b.pages, of(img.pages, r.pages))
 	r.spans, r.code, r.lookaheads = put(&b.spans, of(img.spans, r.spans)), put(&b.code, of(img.code, r.code)), put(&b.lookaheads, of(img.lookaheads, r.lookaheads))
-	r.exits = put(&b.exits, of(img.exits, r.exits))
+	r.exits, r.answers, r.noted = put(&b.exits, of(img.exits, r.exits)), put(&b.answers, of(img.answers, r.answers)), put(&b.noted, of(img.noted, r.noted))
 	b.blocks = append(b.blocks, r)
 }

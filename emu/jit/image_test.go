@@ -42,7 +42,11 @@ func imaged(k kept) *Pool {
 }
 
 // imageModes are configurations with images.
-var imageModes = map[string]emu.Config{"Ir": {}, "simulating": simulating, "caches": {Caches: simulating.Caches, Events: ^emu.EventSet(0)}}
+var imageModes = map[string]emu.Config{
+	"Ir": {}, "simulating": simulating, "caches": {Caches: simulating.Caches, Events: ^emu.EventSet(0)},
+	"calls": {Function: sixteen}, "calls and jumps": {Function: sixteen, Jumps: true},
+	"calls, simulating": {Function: sixteen, Caches: simulating.Caches, Branches: simulating.Branches, Events: simulating.Events},
+}
 
 // several has calls, jumps of all kinds, references, a repeated string, and an instruction that Go executes.
 const several = `
@@ -80,7 +84,12 @@ func TestImage(t *testing.T) {
 	for name, cfg := range imageModes {
 		t.Run(name, func(t *testing.T) {
 			k := kept{}
-			want, regs, _ := runSeveral(newMachineWith(t, cfg, several))
+			fresh := newMachineWith(t, cfg, several)
+			want, regs, _ := runSeveral(fresh)
+			var arcs []string
+			if cfg.Function != nil {
+				arcs = fresh.arcs()
+			}
 			for i := range 4 {
 				p := imaged(k)
 				for range 2 {
@@ -88,6 +97,9 @@ func TestImage(t *testing.T) {
 					got, gotRegs, emitted := runSeveral(m)
 					require.Equal(t, want, got)
 					require.Equal(t, regs, gotRegs)
+					if cfg.Function != nil {
+						require.ElementsMatch(t, arcs, m.arcs())
+					}
 					require.NoError(t, m.Close())
 					if i > 0 {
 						require.Zero(t, emitted)
@@ -128,6 +140,38 @@ func TestImageWithoutAVX512(t *testing.T) {
 			require.Len(t, k, 1)
 		})
 	}
+}
+
+// TestImageOfOtherFunctions has the same code in other functions, whose calls are others, and the first ones again.
+func TestImageOfOtherFunctions(t *testing.T) {
+	k := kept{}
+	one := func(emu.Addr) emu.Function { return emu.Function{ID: codeAt, Lo: 0, Hi: ^emu.Addr(0)} }
+	for i, function := range []func(emu.Addr) emu.Function{sixteen, one, sixteen, one} {
+		cfg := emu.Config{Function: function}
+		fresh := newMachineWith(t, cfg, several)
+		runSeveral(fresh)
+		p := imaged(k)
+		m := newPooled(t, p, cfg, several)
+		_, _, emitted := runSeveral(m)
+		require.Equal(t, i < 2, emitted > 0, i)
+		require.ElementsMatch(t, fresh.arcs(), m.arcs())
+		require.NoError(t, m.Close())
+		p.Close()
+	}
+}
+
+// TestImageOfTooManyArcs has an image that knows more arcs than are kept.
+func TestImageOfTooManyArcs(t *testing.T) {
+	k := kept{}
+	p := imaged(k)
+	m := newPooled(t, p, emu.Config{Function: sixteen}, several)
+	runSeveral(m)
+	for i := range maxKeptSums / 8 / m.calls.Width() {
+		m.calls.Arc(codeAt, emu.Addr(i))
+	}
+	require.NoError(t, m.Close())
+	p.Close()
+	require.Empty(t, k)
 }
 
 // TestImageOfOtherCode has code change between runs, and back: what is different is translated, and kept beside the other.

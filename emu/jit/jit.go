@@ -121,7 +121,7 @@ type Engine struct {
 	imageName    string // under which its image is kept, "" if it is not
 	// translated is how many blocks it has translated that may be retained.
 	translated int
-	noting     bool // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one
+	noting     bool // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one, unless images are kept
 	suspended  bool // it has no addresses for jump tables and shadow stacks
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16

@@ -65,7 +65,7 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.pool, e.noting = p, p.made > 0
+	e.pool, e.noting = p, p.made > 0 || p.images != nil
 	p.begin(e)
 	p.made++
 	p.awake = append(p.awake, e)
@@ -79,7 +79,7 @@ func (p *Pool) Keep(images Images, program string) {
 
 // begin gives a new engine its image, if there is one. A program's engines are made in the same order each time.
 func (p *Pool) begin(e *Engine) {
-	if p.images == nil || e.calls != nil || e.Debug != nil {
+	if p.images == nil || e.Debug != nil {
 		return
 	}
 	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, e.configKey())
@@ -90,7 +90,7 @@ func (p *Pool) begin(e *Engine) {
 
 // end keeps the image of an engine that is to be freed.
 func (p *Pool) end(e *Engine) {
-	if e.imageName != "" && e.changed() && len(e.marks) == 0 && e.pos-codeOff <= maxImage {
+	if e.imageName != "" && e.changed() && len(e.marks) == 0 && e.pos-codeOff <= maxImage && !e.manyArcs() {
 		p.images.Save(e.imageName, e.writeImage)
 	}
 }
@@ -149,14 +149,16 @@ func (p *Pool) take(e *Engine) bool {
 		p.end(e)
 		return false
 	}
-	if len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept ||
-		e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums {
+	if len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept || e.manyArcs() {
 		return false
 	}
 	e.suspend()
 	p.idle = append(p.idle, e)
 	return true
 }
+
+// manyArcs reports whether e has more arcs than are kept.
+func (e *Engine) manyArcs() bool { return e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums }
 
 // Close frees the engines that wait, and those that are closed from now on.
 func (p *Pool) Close() {

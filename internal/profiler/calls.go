@@ -95,7 +95,7 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	}
 	begin, ok := c.starts[functionStart{c.object, start}]
 	if !ok {
-		begin = c.object.Lookup(start)
+		begin, _ = c.object.placeOf(start, false)
 		c.starts[functionStart{c.object, start}] = begin
 	}
 	fn.File = begin.File
