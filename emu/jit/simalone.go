@@ -41,7 +41,7 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 	e.store(slotA, x86.RAX)
 	e.load(x86.RAX, slotTmp)
 	e.emitAloneAddress(g, &r)
-	var toGo []int
+	var toGo, apart []int
 	none := 0
 	if kind == masked {
 		e.emitSelected(g)
@@ -52,15 +52,21 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 	if e.sim.caches {
 		size := min(int(r.Size), e.sim.maxRef)
 		if kind == masked {
-			// All elements lie in one line, so what the first one does is all that happens. Where they do not, Go sees to them.
+			// If all elements lie in one line, what the first one does is all that happens.
 			size = 1
 			e.movRR32(x86.RAX, x86.RCX)
 			e.aluImm32(aluAND, x86.RAX, int32(e.sim.d1.line-1))
 			e.aluImm32(aluCMP, x86.RAX, int32(e.sim.d1.line-int(r.Size)*int(g.NRefs)))
-			toGo = append(toGo, e.jcc(condA, 0))
+			// If not, Go sees to stores, of which it knows whether they may fault.
+			if site := e.jcc(condA, 0); r.Kind == x86.Read {
+				apart = append(apart, site)
+			} else {
+				toGo = append(toGo, site)
+			}
 		}
 		toGo = append(toGo, e.emitAloneReference(i, &r, size, kind)...)
 	}
+	made := e.pos
 	if kind == masked {
 		e.emitCountSelected(i, &r)
 		e.link(none, e.pos)
@@ -71,12 +77,81 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 	}
 	x := exit{kind: exitOutside, rip: g.PC, t: e.t, insn: int16(i), resume: int32(e.pos)}
 	e.swap()
-	for _, site := range toGo {
+	if len(apart) > 0 {
+		e.link(apart[0], e.pos)
+		toGo = append(toGo, e.emitApart(i, &r, made, x)...)
+	}
+	e.emitToGo(toGo, x)
+	e.swap()
+}
+
+// emitToGo has Go go on with the references of the instruction in front of x, from some sites of jumps.
+func (e *Engine) emitToGo(sites []int, x exit) {
+	for _, site := range sites {
 		e.link(site, e.pos)
 	}
 	e.emitAfterAlone()
 	e.emitExit(e.jmp(0), x)
-	e.swap()
+}
+
+// emitApart makes the references of a masked load at RCX whose elements, which slotB selects, may lie in two lines, and goes to made: those in the first line do what one of them does, and then likewise those in
+// the second. RAX is how far the address is from its line's beginning. x is the exit to Go. It returns the sites of jumps for where Go sees to all of them: an element lies in both lines, or is in the first one and would fault.
+func (e *Engine) emitApart(i int, r *x86.Ref, made int, x exit) (toGo []int) {
+	line, counter := e.sim.d1.line, e.newMissCounter(i, r)
+	e.byte(0xa8, byte(r.Size-1)) // test al, size-1
+	toGo = append(toGo, e.jcc(condNE, 0))
+	e.store(slotC, x86.RCX)
+	e.storeImm32(stElement, 0)
+	e.movImm(x86.RCX, uint64(line))
+	e.aluRR(aluSUB, x86.RCX, x86.RAX)
+	e.shiftRight(x86.RCX, log2(int(r.Size))) // so many elements are in the first line
+	e.load(x86.RAX, slotB)
+	e.byte(0xc4, 0xe2, 0x70, 0xf5, 0xc0) // bzhi eax, eax, ecx
+	second := e.jcc(condE, 0)
+	e.byte(0xf3, 0x0f, 0xb8, 0xc0) // popcnt eax, eax
+	e.store(stElement, x86.RAX)
+	e.load(x86.RAX, slotC)
+	e.emitFullReference(counter, x86.RAX, 1)
+	toGo = append(toGo, e.emitIfGiven(x86.RAX))
+	e.link(second, e.pos)
+	e.load(x86.RAX, slotB)
+	e.byte(0xc4, 0xe2, 0x73, 0xf7, 0xc0) // shrx eax, eax, ecx
+	e.testRR32(x86.RAX)
+	e.jcc(condE, made)
+	e.load(x86.RAX, slotC)
+	e.aluImm(aluOR, x86.RAX, int32(line-1))
+	e.lea(x86.RAX, x86.RAX, 1)
+	e.emitFullReference(counter, x86.RAX, 1)
+	given := e.emitIfGiven(x86.RAX)
+	e.jmp(made)
+	x.kind = exitElements
+	e.emitToGo([]int{given}, x)
+	return toGo
+}
+
+// newMissCounter returns what the routines are told of the counters of misses of reference r of instruction i.
+func (e *Engine) newMissCounter(i int, r *x86.Ref) int32 {
+	l1, _ := missEvents(r.Kind)
+	return e.abs(e.newEventCounter(i, l1, true)) | e.missTotal(l1)
+}
+
+// emitFullReference makes the reference of size bytes at the address in r by the routine. It loses the flags.
+func (e *Engine) emitFullReference(counter int32, r x86.Reg, size int) {
+	e.storeImm32(stGiven, 0)
+	e.store(stSimRSP, x86.RSP)
+	e.leaRIP(x86.RSP, stSimStack)
+	e.pushReg(r)
+	e.pushImm(counter)
+	e.pushImm(int32(size - 1))
+	e.call(e.sim.data)
+	e.load(x86.RSP, stSimRSP)
+}
+
+// emitIfGiven returns the site of a jump for the case that the reference would fault and was not made. It loses r.
+func (e *Engine) emitIfGiven(r x86.Reg) int {
+	e.load(r, stGiven)
+	e.testRR32(r)
+	return e.jcc(condNE, 0)
 }
 
 // emitAfterAlone puts flags and registers back.
@@ -133,8 +208,7 @@ func (e *Engine) emitSelected(g *ginsn) {
 // emitAloneReference makes the reference of size bytes at RCX. It loses RAX, RCX and the flags, and returns the sites of jumps for where Go sees to it:
 // if elements of a mask would fault.
 func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind) (toGo []int) {
-	l1, _ := missEvents(r.Kind)
-	counter := e.abs(e.newEventCounter(i, l1, true)) | e.missTotal(l1)
+	counter := e.newMissCounter(i, r)
 	d1 := &e.sim.d1
 	back := -1
 	if d1.vectors > 0 {
@@ -148,18 +222,9 @@ func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind)
 		e.swap()
 		e.link(missing, e.pos)
 	}
-	e.storeImm32(stGiven, 0)
-	e.store(stSimRSP, x86.RSP)
-	e.leaRIP(x86.RSP, stSimStack)
-	e.pushReg(x86.RCX)
-	e.pushImm(counter)
-	e.pushImm(int32(size - 1))
-	e.call(e.sim.data)
-	e.load(x86.RSP, stSimRSP)
+	e.emitFullReference(counter, x86.RCX, size)
 	if kind == masked {
-		e.load(x86.RCX, stGiven)
-		e.testRR32(x86.RCX)
-		toGo = append(toGo, e.jcc(condNE, 0))
+		toGo = append(toGo, e.emitIfGiven(x86.RCX))
 	}
 	if back >= 0 {
 		e.jmp(back)

@@ -30,6 +30,11 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 		made := 0
 		if x.kind == exitElements {
 			made = int(e.get(stElement))
+			for _, r := range e.refs[:made] {
+				if r.Guard != x86.Always {
+					e.countRef(x.t, int(x.insn), r.Ref, 1)
+				}
+			}
 		}
 		e.simulated = made + e.reachable(c, &g.Insn, e.refs[made:])
 		e.simulateRefs(x.t, int(x.insn), e.refs[made:e.simulated])

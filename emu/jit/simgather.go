@@ -55,18 +55,11 @@ func (e *Engine) emitGather(i int) {
 	var faulting []int
 	for k, site := range missing {
 		e.link(site, e.pos)
-		e.store(stSimRSP, x86.RSP)
-		e.leaRIP(x86.RSP, stSimStack)
-		e.storeImm32(stGiven, 0)
 		e.load(x86.RCX, stElements+8*k)
-		e.pushReg(x86.RCX)
-		e.pushImm(counter)
-		e.pushImm(int32(refs[k].Size) - 1)
-		e.call(e.sim.data)
-		e.load(x86.RSP, stSimRSP)
-		e.load(x86.RCX, stGiven)
-		e.testRR32(x86.RCX)
-		e.jcc(condE, behind[k])
+		e.emitFullReference(counter, x86.RCX, int(refs[k].Size))
+		given := e.emitIfGiven(x86.RCX)
+		e.jmp(behind[k])
+		e.link(given, e.pos)
 		e.storeImm32(stElement, uint32(k))
 		faulting = append(faulting, e.jmp(0))
 	}
