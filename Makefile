@@ -63,8 +63,8 @@ tagged-oracles:
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
-	go test -tags portable ./emu/mem ./syscalls/internal/...
-	go test -tags portable -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
+	go test -tags portable -timeout 30m ./emu/mem ./syscalls/internal/...
+	go test -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
 
 # With the tags there are all files but some small ones, which make test compiles and vets.
 check: check-fmt check-generated check-cross
