@@ -177,13 +177,13 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 // errImage is why an image is none for this engine.
 var errImage = errors.New("jit: the image is not whole, or is that of another configuration")
 
-// loadImage makes b e's image, which stays where it is. e is new. After an error it has none.
-func (e *Engine) loadImage(b []byte, release func()) error {
+// loadImage makes b e's image, which stays where it is. e is new, and key its configuration's. After an error it has none.
+func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func()) error {
 	var h imageHeader
 	if copy(h.bytes(), b) < len(h.bytes()) {
 		return errImage
 	}
-	if h.Magic != imageMagic || h.Config != e.configKey() || h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
+	if h.Magic != imageMagic || h.Config != key || h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
 		return errImage
 	}
 	b = b[len(h.bytes()):]

@@ -309,7 +309,7 @@ func TestBrokenImages(t *testing.T) {
 	}
 	try("longer", append(slices.Clone(whole), 0))
 	other := newPooled(t, &Pool{}, simulating, several)
-	require.Error(t, other.loadImage(whole, nil))
+	require.Error(t, other.loadImage(whole, other.configKey(), nil))
 	require.NoError(t, other.Close())
 }
 

@@ -82,8 +82,9 @@ func (p *Pool) begin(e *Engine) {
 	if p.images == nil || e.Debug != nil {
 		return
 	}
-	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, e.configKey())
-	if b, release := p.images.Load(e.imageName); b != nil && e.loadImage(b, release) != nil {
+	key := e.configKey()
+	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, key)
+	if b, release := p.images.Load(e.imageName); b != nil && e.loadImage(b, key, release) != nil {
 		release() // it begins without
 	}
 }

@@ -14,17 +14,19 @@ type Arithmetic func(a, b uint64, size uint8, flags uint64) (r, after uint64)
 
 const allButCarry = x86.StatusFlags &^ x86.CF
 
-var arithRows = rows{
-	x86.ADD: {plain: updates(Add, x86.StatusFlags)}, x86.ADC: {plain: updates(Adc, x86.StatusFlags)},
-	x86.SUB: {plain: updates(Sub, x86.StatusFlags)}, x86.SBB: {plain: updates(Sbb, x86.StatusFlags)},
-	x86.AND: {plain: updates(And, x86.StatusFlags)}, x86.OR: {plain: updates(Or, x86.StatusFlags)}, x86.XOR: {plain: updates(Xor, x86.StatusFlags)},
-	x86.CMP: {plain: compares(Sub)}, x86.TEST: {plain: compares(And)},
-	x86.INC: {plain: updatesByOne(Add, allButCarry)}, x86.DEC: {plain: updatesByOne(Sub, allButCarry)},
-	x86.NEG: {plain: negate, fallback: locked}, x86.NOT: {plain: complement},
-	x86.ADCX: {plain: addWithFlag(emu.FlagCF)}, x86.ADOX: {plain: addWithFlag(emu.FlagOF)},
-	x86.XADD: {plain: exchangeAdd}, x86.XCHG: {plain: exchange},
-	x86.CMPXCHG: {plain: compareExchange}, x86.CMPXCHG8B: {plain: compareExchangePair(4)}, x86.CMPXCHG16B: {plain: compareExchangePair(8)},
-	x86.ANDN: {plain: andNot},
+func arithRows() rows {
+	return rows{
+		x86.ADD: {plain: updates(Add, x86.StatusFlags)}, x86.ADC: {plain: updates(Adc, x86.StatusFlags)},
+		x86.SUB: {plain: updates(Sub, x86.StatusFlags)}, x86.SBB: {plain: updates(Sbb, x86.StatusFlags)},
+		x86.AND: {plain: updates(And, x86.StatusFlags)}, x86.OR: {plain: updates(Or, x86.StatusFlags)}, x86.XOR: {plain: updates(Xor, x86.StatusFlags)},
+		x86.CMP: {plain: compares(Sub)}, x86.TEST: {plain: compares(And)},
+		x86.INC: {plain: updatesByOne(Add, allButCarry)}, x86.DEC: {plain: updatesByOne(Sub, allButCarry)},
+		x86.NEG: {plain: negate, fallback: locked}, x86.NOT: {plain: complement},
+		x86.ADCX: {plain: addWithFlag(emu.FlagCF)}, x86.ADOX: {plain: addWithFlag(emu.FlagOF)},
+		x86.XADD: {plain: exchangeAdd}, x86.XCHG: {plain: exchange},
+		x86.CMPXCHG: {plain: compareExchange}, x86.CMPXCHG8B: {plain: compareExchangePair(4)}, x86.CMPXCHG16B: {plain: compareExchangePair(8)},
+		x86.ANDN: {plain: andNot},
+	}
 }
 
 // sum returns a + b + carry.

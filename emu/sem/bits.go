@@ -8,17 +8,19 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-var bitRows = rows{
-	x86.BT: {plain: bitTest(func(x, _ uint64) uint64 { return x })}, x86.BTS: {plain: bitTest(func(x, bit uint64) uint64 { return x | bit })},
-	x86.BTR: {plain: bitTest(func(x, bit uint64) uint64 { return x &^ bit })}, x86.BTC: {plain: bitTest(func(x, bit uint64) uint64 { return x ^ bit })},
-	x86.BSF: {plain: scan(bits.TrailingZeros64), fallback: anyForm}, x86.BSR: {plain: scan(highestBit), fallback: anyForm},
-	x86.POPCNT: {plain: population, fallback: anyForm}, x86.TZCNT: {plain: countZeros(trailingZeros)}, x86.LZCNT: {plain: countZeros(leadingZeros)},
-	x86.BSWAP: {plain: swapBytes}, x86.MOVBE: {plain: moveSwapped},
-	x86.BLSR:   {plain: lowestBit(func(x uint64) uint64 { return x & (x - 1) }, func(x uint64) bool { return x == 0 })},
-	x86.BLSMSK: {plain: lowestBit(func(x uint64) uint64 { return x ^ (x - 1) }, func(x uint64) bool { return x == 0 })},
-	x86.BLSI:   {plain: lowestBit(func(x uint64) uint64 { return x & -x }, func(x uint64) bool { return x != 0 })},
-	x86.BZHI:   {plain: zeroHighBits}, x86.BEXTR: {plain: extractBits},
-	x86.PDEP: {plain: maskedBits(depositBits)}, x86.PEXT: {plain: maskedBits(gatherBits)},
+func bitRows() rows {
+	return rows{
+		x86.BT: {plain: bitTest(func(x, _ uint64) uint64 { return x })}, x86.BTS: {plain: bitTest(func(x, bit uint64) uint64 { return x | bit })},
+		x86.BTR: {plain: bitTest(func(x, bit uint64) uint64 { return x &^ bit })}, x86.BTC: {plain: bitTest(func(x, bit uint64) uint64 { return x ^ bit })},
+		x86.BSF: {plain: scan(bits.TrailingZeros64), fallback: anyForm}, x86.BSR: {plain: scan(highestBit), fallback: anyForm},
+		x86.POPCNT: {plain: population, fallback: anyForm}, x86.TZCNT: {plain: countZeros(trailingZeros)}, x86.LZCNT: {plain: countZeros(leadingZeros)},
+		x86.BSWAP: {plain: swapBytes}, x86.MOVBE: {plain: moveSwapped},
+		x86.BLSR:   {plain: lowestBit(func(x uint64) uint64 { return x & (x - 1) }, func(x uint64) bool { return x == 0 })},
+		x86.BLSMSK: {plain: lowestBit(func(x uint64) uint64 { return x ^ (x - 1) }, func(x uint64) bool { return x == 0 })},
+		x86.BLSI:   {plain: lowestBit(func(x uint64) uint64 { return x & -x }, func(x uint64) bool { return x != 0 })},
+		x86.BZHI:   {plain: zeroHighBits}, x86.BEXTR: {plain: extractBits},
+		x86.PDEP: {plain: maskedBits(depositBits)}, x86.PEXT: {plain: maskedBits(gatherBits)},
+	}
 }
 
 // bitTest copies a bit of the first operand to CF and replaces it. A bit string in memory goes on beyond the operand, in both directions.

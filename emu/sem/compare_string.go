@@ -189,7 +189,9 @@ func setXMM0(c *emu.CPU, g *guest.Insn, l lane) {
 	}
 }
 
-var compareStringRows = join(
-	both(x86.PCMPESTRI, x86.VPCMPESTRI, comparesStrings(true, true)), both(x86.PCMPESTRM, x86.VPCMPESTRM, comparesStrings(true, false)),
-	both(x86.PCMPISTRI, x86.VPCMPISTRI, comparesStrings(false, true)), both(x86.PCMPISTRM, x86.VPCMPISTRM, comparesStrings(false, false)),
-)
+func compareStringRows() parts {
+	return join(
+		both(x86.PCMPESTRI, x86.VPCMPESTRI, comparesStrings(true, true)), both(x86.PCMPESTRM, x86.VPCMPESTRM, comparesStrings(true, false)),
+		both(x86.PCMPISTRI, x86.VPCMPISTRI, comparesStrings(false, true)), both(x86.PCMPISTRM, x86.VPCMPISTRM, comparesStrings(false, false)),
+	)
+}

@@ -183,28 +183,30 @@ func (p precision) toMMX(f conversion) semantics {
 	}
 }
 
-var floatConvertRows = rows{
-	x86.CVTPS2PD: {plain: converts(4, 8, soft.SingleToDouble)}, x86.VCVTPS2PD: {plain: converts(4, 8, soft.SingleToDouble)},
-	x86.CVTPD2PS: {plain: converts(8, 4, soft.DoubleToSingle)}, x86.VCVTPD2PS: {plain: converts(8, 4, soft.DoubleToSingle)},
-	x86.CVTSS2SD: {plain: convertsScalar(4, 8, soft.SingleToDouble)}, x86.VCVTSS2SD: {plain: convertsScalar(4, 8, soft.SingleToDouble)},
-	x86.CVTSD2SS: {plain: convertsScalar(8, 4, soft.DoubleToSingle)}, x86.VCVTSD2SS: {plain: convertsScalar(8, 4, soft.DoubleToSingle)},
-	x86.VCVTPH2PS: {plain: converts(2, 4, soft.HalfToSingle)}, x86.VCVTPS2PH: {plain: (*Machine).toHalf},
+func floatConvertRows() rows {
+	return rows{
+		x86.CVTPS2PD: {plain: converts(4, 8, soft.SingleToDouble)}, x86.VCVTPS2PD: {plain: converts(4, 8, soft.SingleToDouble)},
+		x86.CVTPD2PS: {plain: converts(8, 4, soft.DoubleToSingle)}, x86.VCVTPD2PS: {plain: converts(8, 4, soft.DoubleToSingle)},
+		x86.CVTSS2SD: {plain: convertsScalar(4, 8, soft.SingleToDouble)}, x86.VCVTSS2SD: {plain: convertsScalar(4, 8, soft.SingleToDouble)},
+		x86.CVTSD2SS: {plain: convertsScalar(8, 4, soft.DoubleToSingle)}, x86.VCVTSD2SS: {plain: convertsScalar(8, 4, soft.DoubleToSingle)},
+		x86.VCVTPH2PS: {plain: converts(2, 4, soft.HalfToSingle)}, x86.VCVTPS2PH: {plain: (*Machine).toHalf},
 
-	x86.CVTDQ2PS: {plain: converts(4, 4, singleFromInt32)}, x86.VCVTDQ2PS: {plain: converts(4, 4, singleFromInt32)},
-	x86.CVTDQ2PD: {plain: converts(4, 8, doubleFromInt32)}, x86.VCVTDQ2PD: {plain: converts(4, 8, doubleFromInt32)},
-	x86.CVTPS2DQ: {plain: converts(4, 4, singleToInt32)}, x86.VCVTPS2DQ: {plain: converts(4, 4, singleToInt32)},
-	x86.CVTTPS2DQ: {plain: converts(4, 4, truncateSingle)}, x86.VCVTTPS2DQ: {plain: converts(4, 4, truncateSingle)},
-	x86.CVTPD2DQ: {plain: converts(8, 4, doubleToInt32)}, x86.VCVTPD2DQ: {plain: converts(8, 4, doubleToInt32)},
-	x86.CVTTPD2DQ: {plain: converts(8, 4, truncateDouble)}, x86.VCVTTPD2DQ: {plain: converts(8, 4, truncateDouble)},
+		x86.CVTDQ2PS: {plain: converts(4, 4, singleFromInt32)}, x86.VCVTDQ2PS: {plain: converts(4, 4, singleFromInt32)},
+		x86.CVTDQ2PD: {plain: converts(4, 8, doubleFromInt32)}, x86.VCVTDQ2PD: {plain: converts(4, 8, doubleFromInt32)},
+		x86.CVTPS2DQ: {plain: converts(4, 4, singleToInt32)}, x86.VCVTPS2DQ: {plain: converts(4, 4, singleToInt32)},
+		x86.CVTTPS2DQ: {plain: converts(4, 4, truncateSingle)}, x86.VCVTTPS2DQ: {plain: converts(4, 4, truncateSingle)},
+		x86.CVTPD2DQ: {plain: converts(8, 4, doubleToInt32)}, x86.VCVTPD2DQ: {plain: converts(8, 4, doubleToInt32)},
+		x86.CVTTPD2DQ: {plain: converts(8, 4, truncateDouble)}, x86.VCVTTPD2DQ: {plain: converts(8, 4, truncateDouble)},
 
-	x86.CVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)}, x86.VCVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)},
-	x86.CVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)}, x86.VCVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)},
-	x86.CVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)}, x86.VCVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)},
-	x86.CVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)}, x86.VCVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)},
-	x86.CVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)}, x86.VCVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)},
-	x86.CVTTSD2SI: {plain: double.toInteger(soft.DoubleToInt, true)}, x86.VCVTTSD2SI: {plain: double.toInteger(soft.DoubleToInt, true)},
+		x86.CVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)}, x86.VCVTSI2SS: {plain: single.fromInteger(soft.IntToSingle)},
+		x86.CVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)}, x86.VCVTSI2SD: {plain: double.fromInteger(soft.IntToDouble)},
+		x86.CVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)}, x86.VCVTSS2SI: {plain: single.toInteger(soft.SingleToInt, false)},
+		x86.CVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)}, x86.VCVTTSS2SI: {plain: single.toInteger(soft.SingleToInt, true)},
+		x86.CVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)}, x86.VCVTSD2SI: {plain: double.toInteger(soft.DoubleToInt, false)},
+		x86.CVTTSD2SI: {plain: double.toInteger(soft.DoubleToInt, true)}, x86.VCVTTSD2SI: {plain: double.toInteger(soft.DoubleToInt, true)},
 
-	x86.CVTPI2PS: {plain: single.fromMMX(singleFromInt32)}, x86.CVTPI2PD: {plain: double.fromMMX(doubleFromInt32)},
-	x86.CVTPS2PI: {plain: single.toMMX(singleToInt32)}, x86.CVTTPS2PI: {plain: single.toMMX(truncateSingle)},
-	x86.CVTPD2PI: {plain: double.toMMX(doubleToInt32)}, x86.CVTTPD2PI: {plain: double.toMMX(truncateDouble)},
+		x86.CVTPI2PS: {plain: single.fromMMX(singleFromInt32)}, x86.CVTPI2PD: {plain: double.fromMMX(doubleFromInt32)},
+		x86.CVTPS2PI: {plain: single.toMMX(singleToInt32)}, x86.CVTTPS2PI: {plain: single.toMMX(truncateSingle)},
+		x86.CVTPD2PI: {plain: double.toMMX(doubleToInt32)}, x86.CVTTPD2PI: {plain: double.toMMX(truncateDouble)},
+	}
 }

@@ -137,14 +137,16 @@ func (m *Machine) crc(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-var cryptoRows = join(
-	both(x86.AESENC, x86.VAESENC, lanes(encryptRound)), both(x86.AESENCLAST, x86.VAESENCLAST, lanes(encryptLast)),
-	both(x86.AESDEC, x86.VAESDEC, lanes(decryptRound)), both(x86.AESDECLAST, x86.VAESDECLAST, lanes(decryptLast)),
-	both(x86.AESIMC, x86.VAESIMC, eachLane(unmixColumns)),
-	both(x86.AESKEYGENASSIST, x86.VAESKEYGENASSIST, eachLaneBy(assistKey, 0)),
-	rows{
-		x86.PCLMULQDQ:  {plain: lanesBy(multiplyCarryless, 0), fallback: anyForm},
-		x86.VPCLMULQDQ: {plain: lanesBy(multiplyCarryless, 0)},
-		x86.CRC32:      {plain: (*Machine).crc},
-	},
-)
+func cryptoRows() parts {
+	return join(
+		both(x86.AESENC, x86.VAESENC, lanes(encryptRound)), both(x86.AESENCLAST, x86.VAESENCLAST, lanes(encryptLast)),
+		both(x86.AESDEC, x86.VAESDEC, lanes(decryptRound)), both(x86.AESDECLAST, x86.VAESDECLAST, lanes(decryptLast)),
+		both(x86.AESIMC, x86.VAESIMC, eachLane(unmixColumns)),
+		both(x86.AESKEYGENASSIST, x86.VAESKEYGENASSIST, eachLaneBy(assistKey, 0)),
+		rows{
+			x86.PCLMULQDQ:  {plain: lanesBy(multiplyCarryless, 0), fallback: anyForm},
+			x86.VPCLMULQDQ: {plain: lanesBy(multiplyCarryless, 0)},
+			x86.CRC32:      {plain: (*Machine).crc},
+		},
+	)
+}

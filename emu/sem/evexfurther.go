@@ -116,22 +116,24 @@ func doubleShiftEach(size int, f func(a, b, n uint64, size int) uint64) semantic
 	})
 }
 
-var evexFurtherRows = rows{
-	x86.VPMADD52LUQ: {evex: evexThree(multiplyAdd52Low)}, x86.VPMADD52HUQ: {evex: evexThree(multiplyAdd52High)},
-	x86.VPDPBUSD: {evex: evexThree(dotProducts(fourProducts, false))}, x86.VPDPBUSDS: {evex: evexThree(dotProducts(fourProducts, true))},
-	x86.VPDPWSSD: {evex: evexThree(dotProducts(twoProducts, false))}, x86.VPDPWSSDS: {evex: evexThree(dotProducts(twoProducts, true))},
-	x86.VPOPCNTB: {evex: evexEachWord(onesOf(1))}, x86.VPOPCNTW: {evex: evexEachWord(onesOf(2))},
-	x86.VPOPCNTD: {evex: evexEachWord(onesOf(4))}, x86.VPOPCNTQ: {evex: evexEachWord(onesOf(8))},
-	x86.VPSHUFBITQMB: {evex: (*Machine).selectBits}, x86.VPMULTISHIFTQB: {evex: evexWords(multishift)},
-	x86.VPCOMPRESSB: {evex: (*Machine).compress}, x86.VPCOMPRESSW: {evex: (*Machine).compress},
-	x86.VPEXPANDB: {evex: (*Machine).expand}, x86.VPEXPANDW: {evex: (*Machine).expand},
+func evexFurtherRows() rows {
+	return rows{
+		x86.VPMADD52LUQ: {evex: evexThree(multiplyAdd52Low)}, x86.VPMADD52HUQ: {evex: evexThree(multiplyAdd52High)},
+		x86.VPDPBUSD: {evex: evexThree(dotProducts(fourProducts, false))}, x86.VPDPBUSDS: {evex: evexThree(dotProducts(fourProducts, true))},
+		x86.VPDPWSSD: {evex: evexThree(dotProducts(twoProducts, false))}, x86.VPDPWSSDS: {evex: evexThree(dotProducts(twoProducts, true))},
+		x86.VPOPCNTB: {evex: evexEachWord(onesOf(1))}, x86.VPOPCNTW: {evex: evexEachWord(onesOf(2))},
+		x86.VPOPCNTD: {evex: evexEachWord(onesOf(4))}, x86.VPOPCNTQ: {evex: evexEachWord(onesOf(8))},
+		x86.VPSHUFBITQMB: {evex: (*Machine).selectBits}, x86.VPMULTISHIFTQB: {evex: evexWords(multishift)},
+		x86.VPCOMPRESSB: {evex: (*Machine).compress}, x86.VPCOMPRESSW: {evex: (*Machine).compress},
+		x86.VPEXPANDB: {evex: (*Machine).expand}, x86.VPEXPANDW: {evex: (*Machine).expand},
 
-	x86.VPSHLDW: {evex: doubleShift(2, doubleShiftLeft)}, x86.VPSHLDD: {evex: doubleShift(4, doubleShiftLeft)}, x86.VPSHLDQ: {evex: doubleShift(8, doubleShiftLeft)},
-	x86.VPSHRDW: {evex: doubleShift(2, doubleShiftRight)}, x86.VPSHRDD: {evex: doubleShift(4, doubleShiftRight)}, x86.VPSHRDQ: {evex: doubleShift(8, doubleShiftRight)},
-	x86.VPSHLDVW: {evex: doubleShiftEach(2, doubleShiftLeft)}, x86.VPSHLDVD: {evex: doubleShiftEach(4, doubleShiftLeft)}, x86.VPSHLDVQ: {evex: doubleShiftEach(8, doubleShiftLeft)},
-	x86.VPSHRDVW: {evex: doubleShiftEach(2, doubleShiftRight)}, x86.VPSHRDVD: {evex: doubleShiftEach(4, doubleShiftRight)}, x86.VPSHRDVQ: {evex: doubleShiftEach(8, doubleShiftRight)},
+		x86.VPSHLDW: {evex: doubleShift(2, doubleShiftLeft)}, x86.VPSHLDD: {evex: doubleShift(4, doubleShiftLeft)}, x86.VPSHLDQ: {evex: doubleShift(8, doubleShiftLeft)},
+		x86.VPSHRDW: {evex: doubleShift(2, doubleShiftRight)}, x86.VPSHRDD: {evex: doubleShift(4, doubleShiftRight)}, x86.VPSHRDQ: {evex: doubleShift(8, doubleShiftRight)},
+		x86.VPSHLDVW: {evex: doubleShiftEach(2, doubleShiftLeft)}, x86.VPSHLDVD: {evex: doubleShiftEach(4, doubleShiftLeft)}, x86.VPSHLDVQ: {evex: doubleShiftEach(8, doubleShiftLeft)},
+		x86.VPSHRDVW: {evex: doubleShiftEach(2, doubleShiftRight)}, x86.VPSHRDVD: {evex: doubleShiftEach(4, doubleShiftRight)}, x86.VPSHRDVQ: {evex: doubleShiftEach(8, doubleShiftRight)},
 
-	x86.VAESENC: {evex: evexTwoLanes(encryptRound)}, x86.VAESENCLAST: {evex: evexTwoLanes(encryptLast)},
-	x86.VAESDEC: {evex: evexTwoLanes(decryptRound)}, x86.VAESDECLAST: {evex: evexTwoLanes(decryptLast)},
-	x86.VPCLMULQDQ: {evex: evexLanes(multiplyCarryless, 0)},
+		x86.VAESENC: {evex: evexTwoLanes(encryptRound)}, x86.VAESENCLAST: {evex: evexTwoLanes(encryptLast)},
+		x86.VAESDEC: {evex: evexTwoLanes(decryptRound)}, x86.VAESDECLAST: {evex: evexTwoLanes(decryptLast)},
+		x86.VPCLMULQDQ: {evex: evexLanes(multiplyCarryless, 0)},
+	}
 }

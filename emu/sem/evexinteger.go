@@ -210,87 +210,95 @@ func blockSums(a, b lane, imm uint8) lane {
 }
 
 // evexPackedRows are instructions on integers that stay in their places.
-var evexPackedRows = join(evexWordRows, evexShiftRows, evexCompareRows)
-
-var evexWordRows = rows{
-	x86.VPADDB: {evex: evexWords(addBytes)}, x86.VPADDW: {evex: evexWords(addWords)},
-	x86.VPADDD: {evex: evexWords(addDwords)}, x86.VPADDQ: {evex: evexWords(addQwords)},
-	x86.VPSUBB: {evex: evexWords(subBytes)}, x86.VPSUBW: {evex: evexWords(subWords)},
-	x86.VPSUBD: {evex: evexWords(subDwords)}, x86.VPSUBQ: {evex: evexWords(subQwords)},
-	x86.VPADDUSB: {evex: evexWords(addUnsignedBytes)}, x86.VPADDUSW: {evex: evexWords(addUnsignedWords)},
-	x86.VPSUBUSB: {evex: evexWords(subUnsignedBytes)}, x86.VPSUBUSW: {evex: evexWords(subUnsignedWords)},
-	x86.VPADDSB: {evex: evexWords(addSignedBytes)}, x86.VPADDSW: {evex: evexWords(addSignedWords)},
-	x86.VPSUBSB: {evex: evexWords(subSignedBytes)}, x86.VPSUBSW: {evex: evexWords(subSignedWords)},
-
-	x86.VPMINSB: {evex: evexWords(minSignedBytes)}, x86.VPMINSW: {evex: evexWords(minSignedWords)},
-	x86.VPMINSD: {evex: evexWords(minSignedDwords)}, x86.VPMINSQ: {evex: evexWords(minSignedQwords)},
-	x86.VPMAXSB: {evex: evexWords(maxSignedBytes)}, x86.VPMAXSW: {evex: evexWords(maxSignedWords)},
-	x86.VPMAXSD: {evex: evexWords(maxSignedDwords)}, x86.VPMAXSQ: {evex: evexWords(maxSignedQwords)},
-	x86.VPMINUB: {evex: evexWords(minUnsignedBytes)}, x86.VPMINUW: {evex: evexWords(minUnsignedWords)},
-	x86.VPMINUD: {evex: evexWords(minUnsignedDwords)}, x86.VPMINUQ: {evex: evexWords(minUnsignedQwords)},
-	x86.VPMAXUB: {evex: evexWords(maxUnsignedBytes)}, x86.VPMAXUW: {evex: evexWords(maxUnsignedWords)},
-	x86.VPMAXUD: {evex: evexWords(maxUnsignedDwords)}, x86.VPMAXUQ: {evex: evexWords(maxUnsignedQwords)},
-	x86.VPAVGB: {evex: evexWords(averageBytes)}, x86.VPAVGW: {evex: evexWords(averageWords)},
-
-	x86.VPABSB: {evex: evexEachWord(absBytes)}, x86.VPABSW: {evex: evexEachWord(absWords)},
-	x86.VPABSD: {evex: evexEachWord(absDwords)}, x86.VPABSQ: {evex: evexEachWord(absQwords)},
-	x86.VPLZCNTD: {evex: evexEachWord(leadingZerosOfDwords)}, x86.VPLZCNTQ: {evex: evexEachWord(leadingZerosOfQword)},
-	x86.VPCONFLICTD: {evex: evexVector(conflicts)}, x86.VPCONFLICTQ: {evex: evexVector(conflicts)},
-
-	x86.VPMULLW: {evex: evexWords(mulLowWords)}, x86.VPMULHW: {evex: evexWords(mulHighWords)},
-	x86.VPMULHUW: {evex: evexWords(mulHighUnsignedWords)}, x86.VPMULHRSW: {evex: evexWords(mulRoundedWords)},
-	x86.VPMULLD: {evex: evexWords(mulLowDwords)}, x86.VPMULLQ: {evex: evexWords(mulQwords)},
-	x86.VPMULDQ: {evex: evexWords(mulDwords)}, x86.VPMULUDQ: {evex: evexWords(mulUnsignedDwords)},
-	x86.VPMADDWD: {evex: evexWords(mulAddWords)}, x86.VPMADDUBSW: {evex: evexWords(mulAddBytes)},
-	x86.VPSADBW: {evex: evexWords(sumDifferences)}, x86.VDBPSADBW: {evex: evexLanes(blockSums, 0)},
-
-	x86.VPANDD: {evex: evexWords(wordAnd)}, x86.VPANDQ: {evex: evexWords(wordAnd)},
-	x86.VPANDND: {evex: evexWords(wordAndNot)}, x86.VPANDNQ: {evex: evexWords(wordAndNot)},
-	x86.VPORD: {evex: evexWords(wordOr)}, x86.VPORQ: {evex: evexWords(wordOr)},
-	x86.VPXORD: {evex: evexWords(wordXor)}, x86.VPXORQ: {evex: evexWords(wordXor)},
-	x86.VANDPS: {evex: evexWords(wordAnd)}, x86.VANDPD: {evex: evexWords(wordAnd)},
-	x86.VANDNPS: {evex: evexWords(wordAndNot)}, x86.VANDNPD: {evex: evexWords(wordAndNot)},
-	x86.VORPS: {evex: evexWords(wordOr)}, x86.VORPD: {evex: evexWords(wordOr)},
-	x86.VXORPS: {evex: evexWords(wordXor)}, x86.VXORPD: {evex: evexWords(wordXor)},
-	x86.VPTERNLOGD: {evex: evexThree(ternaryLogic)}, x86.VPTERNLOGQ: {evex: evexThree(ternaryLogic)},
+func evexPackedRows() parts {
+	return join(evexWordRows(), evexShiftRows(), evexCompareRows())
 }
 
-var evexShiftRows = rows{
-	x86.VPSLLW: {evex: evexShifts(shiftLeftWords)}, x86.VPSLLD: {evex: evexShifts(shiftLeftDwords)}, x86.VPSLLQ: {evex: evexShifts(shiftLeftQwords)},
-	x86.VPSRLW: {evex: evexShifts(shiftRightWords)}, x86.VPSRLD: {evex: evexShifts(shiftRightDwords)}, x86.VPSRLQ: {evex: evexShifts(shiftRightQwords)},
-	x86.VPSRAW: {evex: evexShifts(shiftSignedWords)}, x86.VPSRAD: {evex: evexShifts(shiftSignedDwords)}, x86.VPSRAQ: {evex: evexShifts(shiftSignedQwords)},
-	x86.VPROLD: {evex: evexShifts(rotateDwords)}, x86.VPROLQ: {evex: evexShifts(rotateQwords)},
-	x86.VPRORD: {evex: evexShifts(rotateDwordsRight)}, x86.VPRORQ: {evex: evexShifts(rotateQwordsRight)},
+func evexWordRows() rows {
+	return rows{
+		x86.VPADDB: {evex: evexWords(addBytes)}, x86.VPADDW: {evex: evexWords(addWords)},
+		x86.VPADDD: {evex: evexWords(addDwords)}, x86.VPADDQ: {evex: evexWords(addQwords)},
+		x86.VPSUBB: {evex: evexWords(subBytes)}, x86.VPSUBW: {evex: evexWords(subWords)},
+		x86.VPSUBD: {evex: evexWords(subDwords)}, x86.VPSUBQ: {evex: evexWords(subQwords)},
+		x86.VPADDUSB: {evex: evexWords(addUnsignedBytes)}, x86.VPADDUSW: {evex: evexWords(addUnsignedWords)},
+		x86.VPSUBUSB: {evex: evexWords(subUnsignedBytes)}, x86.VPSUBUSW: {evex: evexWords(subUnsignedWords)},
+		x86.VPADDSB: {evex: evexWords(addSignedBytes)}, x86.VPADDSW: {evex: evexWords(addSignedWords)},
+		x86.VPSUBSB: {evex: evexWords(subSignedBytes)}, x86.VPSUBSW: {evex: evexWords(subSignedWords)},
 
-	x86.VPSLLVW: {evex: evexElements(2, shiftLeftWord)}, x86.VPSRLVW: {evex: evexElements(2, shiftRightWord)},
-	x86.VPSRAVW: {evex: evexElements(2, shiftSignedWord)},
-	x86.VPSLLVD: {evex: evexWords(shiftLeftEachDword)}, x86.VPSLLVQ: {evex: evexWords(shiftLeftQwords)},
-	x86.VPSRLVD: {evex: evexWords(shiftRightEachDword)}, x86.VPSRLVQ: {evex: evexWords(shiftRightQwords)},
-	x86.VPSRAVD: {evex: evexWords(shiftSignedEachDword)}, x86.VPSRAVQ: {evex: evexWords(shiftSignedQwords)},
-	x86.VPROLVD: {evex: evexWords(rotateEachDword)}, x86.VPROLVQ: {evex: evexWords(rotateQwords)},
-	x86.VPRORVD: {evex: evexWords(rotateEachDwordRight)}, x86.VPRORVQ: {evex: evexWords(rotateQwordsRight)},
+		x86.VPMINSB: {evex: evexWords(minSignedBytes)}, x86.VPMINSW: {evex: evexWords(minSignedWords)},
+		x86.VPMINSD: {evex: evexWords(minSignedDwords)}, x86.VPMINSQ: {evex: evexWords(minSignedQwords)},
+		x86.VPMAXSB: {evex: evexWords(maxSignedBytes)}, x86.VPMAXSW: {evex: evexWords(maxSignedWords)},
+		x86.VPMAXSD: {evex: evexWords(maxSignedDwords)}, x86.VPMAXSQ: {evex: evexWords(maxSignedQwords)},
+		x86.VPMINUB: {evex: evexWords(minUnsignedBytes)}, x86.VPMINUW: {evex: evexWords(minUnsignedWords)},
+		x86.VPMINUD: {evex: evexWords(minUnsignedDwords)}, x86.VPMINUQ: {evex: evexWords(minUnsignedQwords)},
+		x86.VPMAXUB: {evex: evexWords(maxUnsignedBytes)}, x86.VPMAXUW: {evex: evexWords(maxUnsignedWords)},
+		x86.VPMAXUD: {evex: evexWords(maxUnsignedDwords)}, x86.VPMAXUQ: {evex: evexWords(maxUnsignedQwords)},
+		x86.VPAVGB: {evex: evexWords(averageBytes)}, x86.VPAVGW: {evex: evexWords(averageWords)},
 
-	x86.VPSLLDQ: {evex: evexEachLane(func(l lane, n uint8) lane { return shiftLeftBytes(l, min(n, 16)) }, 0)},
-	x86.VPSRLDQ: {evex: evexEachLane(func(l lane, n uint8) lane { return shiftRightBytes(l, min(n, 16)) }, 0)},
+		x86.VPABSB: {evex: evexEachWord(absBytes)}, x86.VPABSW: {evex: evexEachWord(absWords)},
+		x86.VPABSD: {evex: evexEachWord(absDwords)}, x86.VPABSQ: {evex: evexEachWord(absQwords)},
+		x86.VPLZCNTD: {evex: evexEachWord(leadingZerosOfDwords)}, x86.VPLZCNTQ: {evex: evexEachWord(leadingZerosOfQword)},
+		x86.VPCONFLICTD: {evex: evexVector(conflicts)}, x86.VPCONFLICTQ: {evex: evexVector(conflicts)},
+
+		x86.VPMULLW: {evex: evexWords(mulLowWords)}, x86.VPMULHW: {evex: evexWords(mulHighWords)},
+		x86.VPMULHUW: {evex: evexWords(mulHighUnsignedWords)}, x86.VPMULHRSW: {evex: evexWords(mulRoundedWords)},
+		x86.VPMULLD: {evex: evexWords(mulLowDwords)}, x86.VPMULLQ: {evex: evexWords(mulQwords)},
+		x86.VPMULDQ: {evex: evexWords(mulDwords)}, x86.VPMULUDQ: {evex: evexWords(mulUnsignedDwords)},
+		x86.VPMADDWD: {evex: evexWords(mulAddWords)}, x86.VPMADDUBSW: {evex: evexWords(mulAddBytes)},
+		x86.VPSADBW: {evex: evexWords(sumDifferences)}, x86.VDBPSADBW: {evex: evexLanes(blockSums, 0)},
+
+		x86.VPANDD: {evex: evexWords(wordAnd)}, x86.VPANDQ: {evex: evexWords(wordAnd)},
+		x86.VPANDND: {evex: evexWords(wordAndNot)}, x86.VPANDNQ: {evex: evexWords(wordAndNot)},
+		x86.VPORD: {evex: evexWords(wordOr)}, x86.VPORQ: {evex: evexWords(wordOr)},
+		x86.VPXORD: {evex: evexWords(wordXor)}, x86.VPXORQ: {evex: evexWords(wordXor)},
+		x86.VANDPS: {evex: evexWords(wordAnd)}, x86.VANDPD: {evex: evexWords(wordAnd)},
+		x86.VANDNPS: {evex: evexWords(wordAndNot)}, x86.VANDNPD: {evex: evexWords(wordAndNot)},
+		x86.VORPS: {evex: evexWords(wordOr)}, x86.VORPD: {evex: evexWords(wordOr)},
+		x86.VXORPS: {evex: evexWords(wordXor)}, x86.VXORPD: {evex: evexWords(wordXor)},
+		x86.VPTERNLOGD: {evex: evexThree(ternaryLogic)}, x86.VPTERNLOGQ: {evex: evexThree(ternaryLogic)},
+	}
+}
+
+func evexShiftRows() rows {
+	return rows{
+		x86.VPSLLW: {evex: evexShifts(shiftLeftWords)}, x86.VPSLLD: {evex: evexShifts(shiftLeftDwords)}, x86.VPSLLQ: {evex: evexShifts(shiftLeftQwords)},
+		x86.VPSRLW: {evex: evexShifts(shiftRightWords)}, x86.VPSRLD: {evex: evexShifts(shiftRightDwords)}, x86.VPSRLQ: {evex: evexShifts(shiftRightQwords)},
+		x86.VPSRAW: {evex: evexShifts(shiftSignedWords)}, x86.VPSRAD: {evex: evexShifts(shiftSignedDwords)}, x86.VPSRAQ: {evex: evexShifts(shiftSignedQwords)},
+		x86.VPROLD: {evex: evexShifts(rotateDwords)}, x86.VPROLQ: {evex: evexShifts(rotateQwords)},
+		x86.VPRORD: {evex: evexShifts(rotateDwordsRight)}, x86.VPRORQ: {evex: evexShifts(rotateQwordsRight)},
+
+		x86.VPSLLVW: {evex: evexElements(2, shiftLeftWord)}, x86.VPSRLVW: {evex: evexElements(2, shiftRightWord)},
+		x86.VPSRAVW: {evex: evexElements(2, shiftSignedWord)},
+		x86.VPSLLVD: {evex: evexWords(shiftLeftEachDword)}, x86.VPSLLVQ: {evex: evexWords(shiftLeftQwords)},
+		x86.VPSRLVD: {evex: evexWords(shiftRightEachDword)}, x86.VPSRLVQ: {evex: evexWords(shiftRightQwords)},
+		x86.VPSRAVD: {evex: evexWords(shiftSignedEachDword)}, x86.VPSRAVQ: {evex: evexWords(shiftSignedQwords)},
+		x86.VPROLVD: {evex: evexWords(rotateEachDword)}, x86.VPROLVQ: {evex: evexWords(rotateQwords)},
+		x86.VPRORVD: {evex: evexWords(rotateEachDwordRight)}, x86.VPRORVQ: {evex: evexWords(rotateQwordsRight)},
+
+		x86.VPSLLDQ: {evex: evexEachLane(func(l lane, n uint8) lane { return shiftLeftBytes(l, min(n, 16)) }, 0)},
+		x86.VPSRLDQ: {evex: evexEachLane(func(l lane, n uint8) lane { return shiftRightBytes(l, min(n, 16)) }, 0)},
+	}
 }
 
 // evexCompareRows are those that make masks, and of masks vectors.
-var evexCompareRows = rows{
-	x86.VPCMPB: {evex: evexCompares(compareSigned)}, x86.VPCMPW: {evex: evexCompares(compareSigned)},
-	x86.VPCMPD: {evex: evexCompares(compareSigned)}, x86.VPCMPQ: {evex: evexCompares(compareSigned)},
-	x86.VPCMPUB: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUW: {evex: evexCompares(compareUnsigned)},
-	x86.VPCMPUD: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUQ: {evex: evexCompares(compareUnsigned)},
-	x86.VPCMPEQB: {evex: evexCompares(isEqual)}, x86.VPCMPEQW: {evex: evexCompares(isEqual)},
-	x86.VPCMPEQD: {evex: evexCompares(isEqual)}, x86.VPCMPEQQ: {evex: evexCompares(isEqual)},
-	x86.VPCMPGTB: {evex: evexCompares(isGreater)}, x86.VPCMPGTW: {evex: evexCompares(isGreater)},
-	x86.VPCMPGTD: {evex: evexCompares(isGreater)}, x86.VPCMPGTQ: {evex: evexCompares(isGreater)},
-	x86.VPTESTMB: {evex: evexCompares(hasCommon)}, x86.VPTESTMW: {evex: evexCompares(hasCommon)},
-	x86.VPTESTMD: {evex: evexCompares(hasCommon)}, x86.VPTESTMQ: {evex: evexCompares(hasCommon)},
-	x86.VPTESTNMB: {evex: evexCompares(hasNoCommon)}, x86.VPTESTNMW: {evex: evexCompares(hasNoCommon)},
-	x86.VPTESTNMD: {evex: evexCompares(hasNoCommon)}, x86.VPTESTNMQ: {evex: evexCompares(hasNoCommon)},
+func evexCompareRows() rows {
+	return rows{
+		x86.VPCMPB: {evex: evexCompares(compareSigned)}, x86.VPCMPW: {evex: evexCompares(compareSigned)},
+		x86.VPCMPD: {evex: evexCompares(compareSigned)}, x86.VPCMPQ: {evex: evexCompares(compareSigned)},
+		x86.VPCMPUB: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUW: {evex: evexCompares(compareUnsigned)},
+		x86.VPCMPUD: {evex: evexCompares(compareUnsigned)}, x86.VPCMPUQ: {evex: evexCompares(compareUnsigned)},
+		x86.VPCMPEQB: {evex: evexCompares(isEqual)}, x86.VPCMPEQW: {evex: evexCompares(isEqual)},
+		x86.VPCMPEQD: {evex: evexCompares(isEqual)}, x86.VPCMPEQQ: {evex: evexCompares(isEqual)},
+		x86.VPCMPGTB: {evex: evexCompares(isGreater)}, x86.VPCMPGTW: {evex: evexCompares(isGreater)},
+		x86.VPCMPGTD: {evex: evexCompares(isGreater)}, x86.VPCMPGTQ: {evex: evexCompares(isGreater)},
+		x86.VPTESTMB: {evex: evexCompares(hasCommon)}, x86.VPTESTMW: {evex: evexCompares(hasCommon)},
+		x86.VPTESTMD: {evex: evexCompares(hasCommon)}, x86.VPTESTMQ: {evex: evexCompares(hasCommon)},
+		x86.VPTESTNMB: {evex: evexCompares(hasNoCommon)}, x86.VPTESTNMW: {evex: evexCompares(hasNoCommon)},
+		x86.VPTESTNMD: {evex: evexCompares(hasNoCommon)}, x86.VPTESTNMQ: {evex: evexCompares(hasNoCommon)},
 
-	x86.VPMOVB2M: {evex: signsToMask(1)}, x86.VPMOVW2M: {evex: signsToMask(2)}, x86.VPMOVD2M: {evex: signsToMask(4)}, x86.VPMOVQ2M: {evex: signsToMask(8)},
-	x86.VPMOVM2B: {evex: maskToElements(1)}, x86.VPMOVM2W: {evex: maskToElements(2)},
-	x86.VPMOVM2D: {evex: maskToElements(4)}, x86.VPMOVM2Q: {evex: maskToElements(8)},
-	x86.VPBROADCASTMB2Q: {evex: repeatsMask(8, 8)}, x86.VPBROADCASTMW2D: {evex: repeatsMask(16, 4)},
+		x86.VPMOVB2M: {evex: signsToMask(1)}, x86.VPMOVW2M: {evex: signsToMask(2)}, x86.VPMOVD2M: {evex: signsToMask(4)}, x86.VPMOVQ2M: {evex: signsToMask(8)},
+		x86.VPMOVM2B: {evex: maskToElements(1)}, x86.VPMOVM2W: {evex: maskToElements(2)},
+		x86.VPMOVM2D: {evex: maskToElements(4)}, x86.VPMOVM2Q: {evex: maskToElements(8)},
+		x86.VPBROADCASTMB2Q: {evex: repeatsMask(8, 8)}, x86.VPBROADCASTMW2D: {evex: repeatsMask(16, 4)},
+	}
 }

@@ -127,13 +127,15 @@ func (m *Machine) evexInsertSingle(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-var evexScalarMoveRows = rows{
-	x86.VMOVSS: {evex: evexMoveScalar(4)}, x86.VMOVSD: {evex: evexMoveScalar(8)},
-	x86.VMOVLPS: {evex: evexMoveHalf(0)}, x86.VMOVLPD: {evex: evexMoveHalf(0)},
-	x86.VMOVHPS: {evex: evexMoveHalf(1)}, x86.VMOVHPD: {evex: evexMoveHalf(1)},
-	x86.VMOVHLPS: {evex: evexTwoLanes(highToLow)}, x86.VMOVLHPS: {evex: evexTwoLanes(lowToHigh)},
-	x86.VMOVD: {evex: (*Machine).evexMoveWord}, x86.VMOVQ: {evex: (*Machine).evexMoveWord},
-	x86.VPINSRB: {evex: evexInsert(1)}, x86.VPINSRW: {evex: evexInsert(2)}, x86.VPINSRD: {evex: evexInsert(4)}, x86.VPINSRQ: {evex: evexInsert(8)},
-	x86.VPEXTRB: {evex: evexExtract(1)}, x86.VPEXTRW: {evex: evexExtract(2)}, x86.VPEXTRD: {evex: evexExtract(4)}, x86.VPEXTRQ: {evex: evexExtract(8)},
-	x86.VEXTRACTPS: {evex: evexExtract(4)}, x86.VINSERTPS: {evex: (*Machine).evexInsertSingle},
+func evexScalarMoveRows() rows {
+	return rows{
+		x86.VMOVSS: {evex: evexMoveScalar(4)}, x86.VMOVSD: {evex: evexMoveScalar(8)},
+		x86.VMOVLPS: {evex: evexMoveHalf(0)}, x86.VMOVLPD: {evex: evexMoveHalf(0)},
+		x86.VMOVHPS: {evex: evexMoveHalf(1)}, x86.VMOVHPD: {evex: evexMoveHalf(1)},
+		x86.VMOVHLPS: {evex: evexTwoLanes(highToLow)}, x86.VMOVLHPS: {evex: evexTwoLanes(lowToHigh)},
+		x86.VMOVD: {evex: (*Machine).evexMoveWord}, x86.VMOVQ: {evex: (*Machine).evexMoveWord},
+		x86.VPINSRB: {evex: evexInsert(1)}, x86.VPINSRW: {evex: evexInsert(2)}, x86.VPINSRD: {evex: evexInsert(4)}, x86.VPINSRQ: {evex: evexInsert(8)},
+		x86.VPEXTRB: {evex: evexExtract(1)}, x86.VPEXTRW: {evex: evexExtract(2)}, x86.VPEXTRD: {evex: evexExtract(4)}, x86.VPEXTRQ: {evex: evexExtract(8)},
+		x86.VEXTRACTPS: {evex: evexExtract(4)}, x86.VINSERTPS: {evex: (*Machine).evexInsertSingle},
+	}
 }

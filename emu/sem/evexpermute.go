@@ -184,79 +184,87 @@ func saturated(x uint64, from, to int) uint64 {
 
 func saturatedUnsigned(x uint64, _, to int) uint64 { return min(x, 1<<(8*to)-1) }
 
-var evexPermuteRows = join(evexShuffleRows, evexPartRows, evexWidthRows)
+func evexPermuteRows() parts {
+	return join(evexShuffleRows(), evexPartRows(), evexWidthRows())
+}
 
-var evexShuffleRows = rows{
-	x86.VPUNPCKLBW: {evex: evexUnpackLow(interleaveBytes)}, x86.VPUNPCKHBW: {evex: evexUnpackHigh(interleaveBytes)},
-	x86.VPUNPCKLWD: {evex: evexUnpackLow(interleaveWords)}, x86.VPUNPCKHWD: {evex: evexUnpackHigh(interleaveWords)},
-	x86.VPUNPCKLDQ: {evex: evexUnpackLow(interleaveDwords)}, x86.VPUNPCKHDQ: {evex: evexUnpackHigh(interleaveDwords)},
-	x86.VPUNPCKLQDQ: {evex: evexTwoLanes(lowWords)}, x86.VPUNPCKHQDQ: {evex: evexTwoLanes(highWords)},
-	x86.VUNPCKLPS: {evex: evexUnpackLow(interleaveDwords)}, x86.VUNPCKHPS: {evex: evexUnpackHigh(interleaveDwords)},
-	x86.VUNPCKLPD: {evex: evexTwoLanes(lowWords)}, x86.VUNPCKHPD: {evex: evexTwoLanes(highWords)},
-	x86.VPACKSSWB: {evex: evexPairs(packSignedWords)}, x86.VPACKUSWB: {evex: evexPairs(packUnsignedWords)},
-	x86.VPACKSSDW: {evex: evexPairs(packSignedDwords)}, x86.VPACKUSDW: {evex: evexPairs(packUnsignedDwords)},
+func evexShuffleRows() rows {
+	return rows{
+		x86.VPUNPCKLBW: {evex: evexUnpackLow(interleaveBytes)}, x86.VPUNPCKHBW: {evex: evexUnpackHigh(interleaveBytes)},
+		x86.VPUNPCKLWD: {evex: evexUnpackLow(interleaveWords)}, x86.VPUNPCKHWD: {evex: evexUnpackHigh(interleaveWords)},
+		x86.VPUNPCKLDQ: {evex: evexUnpackLow(interleaveDwords)}, x86.VPUNPCKHDQ: {evex: evexUnpackHigh(interleaveDwords)},
+		x86.VPUNPCKLQDQ: {evex: evexTwoLanes(lowWords)}, x86.VPUNPCKHQDQ: {evex: evexTwoLanes(highWords)},
+		x86.VUNPCKLPS: {evex: evexUnpackLow(interleaveDwords)}, x86.VUNPCKHPS: {evex: evexUnpackHigh(interleaveDwords)},
+		x86.VUNPCKLPD: {evex: evexTwoLanes(lowWords)}, x86.VUNPCKHPD: {evex: evexTwoLanes(highWords)},
+		x86.VPACKSSWB: {evex: evexPairs(packSignedWords)}, x86.VPACKUSWB: {evex: evexPairs(packUnsignedWords)},
+		x86.VPACKSSDW: {evex: evexPairs(packSignedDwords)}, x86.VPACKUSDW: {evex: evexPairs(packUnsignedDwords)},
 
-	x86.VPSHUFB: {evex: evexTwoLanes(shuffleBytes)}, x86.VPALIGNR: {evex: evexLanes(alignLanes, 0)},
-	x86.VPSHUFLW: {evex: evexEachLane(shuffleLowWords, 0)}, x86.VPSHUFHW: {evex: evexEachLane(shuffleHighWords, 0)},
-	x86.VPSHUFD: {evex: evexEachLane(shuffleDwords, 0)},
-	x86.VSHUFPS: {evex: evexLanes(shuffleSingles, 0)}, x86.VSHUFPD: {evex: evexLanes(shuffleDoubles, 2)},
-	x86.VMOVSLDUP: {evex: evexEachWord(duplicateEven)}, x86.VMOVSHDUP: {evex: evexEachWord(duplicateOdd)},
-	x86.VMOVDDUP:  {evex: evexEachLane(func(l lane, _ uint8) lane { return duplicateLow(l) }, 0)},
-	x86.VPERMILPS: {evex: byImmediate(evexEachLane(shuffleDwords, 0), evexTwoLanes(permuteSinglesBy))},
-	x86.VPERMILPD: {evex: byImmediate(evexEachLane(permuteDoubles, 2), evexTwoLanes(permuteDoublesBy))},
+		x86.VPSHUFB: {evex: evexTwoLanes(shuffleBytes)}, x86.VPALIGNR: {evex: evexLanes(alignLanes, 0)},
+		x86.VPSHUFLW: {evex: evexEachLane(shuffleLowWords, 0)}, x86.VPSHUFHW: {evex: evexEachLane(shuffleHighWords, 0)},
+		x86.VPSHUFD: {evex: evexEachLane(shuffleDwords, 0)},
+		x86.VSHUFPS: {evex: evexLanes(shuffleSingles, 0)}, x86.VSHUFPD: {evex: evexLanes(shuffleDoubles, 2)},
+		x86.VMOVSLDUP: {evex: evexEachWord(duplicateEven)}, x86.VMOVSHDUP: {evex: evexEachWord(duplicateOdd)},
+		x86.VMOVDDUP:  {evex: evexEachLane(func(l lane, _ uint8) lane { return duplicateLow(l) }, 0)},
+		x86.VPERMILPS: {evex: byImmediate(evexEachLane(shuffleDwords, 0), evexTwoLanes(permuteSinglesBy))},
+		x86.VPERMILPD: {evex: byImmediate(evexEachLane(permuteDoubles, 2), evexTwoLanes(permuteDoublesBy))},
 
-	x86.VPERMB: {evex: evexVectors(permuteElements)}, x86.VPERMW: {evex: evexVectors(permuteElements)},
-	x86.VPERMD: {evex: evexVectors(permuteElements)}, x86.VPERMPS: {evex: evexVectors(permuteElements)},
-	x86.VPERMQ:   {evex: byImmediate(evexVector(permuteQuarters), evexVectors(permuteElements))},
-	x86.VPERMPD:  {evex: byImmediate(evexVector(permuteQuarters), evexVectors(permuteElements))},
-	x86.VPERMI2B: {evex: evexThree(permuteByResult)}, x86.VPERMI2W: {evex: evexThree(permuteByResult)},
-	x86.VPERMI2D: {evex: evexThree(permuteByResult)}, x86.VPERMI2Q: {evex: evexThree(permuteByResult)},
-	x86.VPERMI2PS: {evex: evexThree(permuteByResult)}, x86.VPERMI2PD: {evex: evexThree(permuteByResult)},
-	x86.VPERMT2B: {evex: evexThree(permuteToFirst)}, x86.VPERMT2W: {evex: evexThree(permuteToFirst)},
-	x86.VPERMT2D: {evex: evexThree(permuteToFirst)}, x86.VPERMT2Q: {evex: evexThree(permuteToFirst)},
-	x86.VPERMT2PS: {evex: evexThree(permuteToFirst)}, x86.VPERMT2PD: {evex: evexThree(permuteToFirst)},
-	x86.VALIGND: {evex: evexVectors(alignElements)}, x86.VALIGNQ: {evex: evexVectors(alignElements)},
+		x86.VPERMB: {evex: evexVectors(permuteElements)}, x86.VPERMW: {evex: evexVectors(permuteElements)},
+		x86.VPERMD: {evex: evexVectors(permuteElements)}, x86.VPERMPS: {evex: evexVectors(permuteElements)},
+		x86.VPERMQ:   {evex: byImmediate(evexVector(permuteQuarters), evexVectors(permuteElements))},
+		x86.VPERMPD:  {evex: byImmediate(evexVector(permuteQuarters), evexVectors(permuteElements))},
+		x86.VPERMI2B: {evex: evexThree(permuteByResult)}, x86.VPERMI2W: {evex: evexThree(permuteByResult)},
+		x86.VPERMI2D: {evex: evexThree(permuteByResult)}, x86.VPERMI2Q: {evex: evexThree(permuteByResult)},
+		x86.VPERMI2PS: {evex: evexThree(permuteByResult)}, x86.VPERMI2PD: {evex: evexThree(permuteByResult)},
+		x86.VPERMT2B: {evex: evexThree(permuteToFirst)}, x86.VPERMT2W: {evex: evexThree(permuteToFirst)},
+		x86.VPERMT2D: {evex: evexThree(permuteToFirst)}, x86.VPERMT2Q: {evex: evexThree(permuteToFirst)},
+		x86.VPERMT2PS: {evex: evexThree(permuteToFirst)}, x86.VPERMT2PD: {evex: evexThree(permuteToFirst)},
+		x86.VALIGND: {evex: evexVectors(alignElements)}, x86.VALIGNQ: {evex: evexVectors(alignElements)},
+	}
 }
 
 // evexPartRows are those on parts of vectors of 8, 16 and 32 bytes, and on elements that a mask chooses.
-var evexPartRows = rows{
-	x86.VSHUFF32X4: {evex: evexVectors(shuffleLanes)}, x86.VSHUFF64X2: {evex: evexVectors(shuffleLanes)},
-	x86.VSHUFI32X4: {evex: evexVectors(shuffleLanes)}, x86.VSHUFI64X2: {evex: evexVectors(shuffleLanes)},
-	x86.VINSERTF32X4: {evex: evexVectors(insertPart)}, x86.VINSERTF64X2: {evex: evexVectors(insertPart)},
-	x86.VINSERTF32X8: {evex: evexVectors(insertPart)}, x86.VINSERTF64X4: {evex: evexVectors(insertPart)},
-	x86.VINSERTI32X4: {evex: evexVectors(insertPart)}, x86.VINSERTI64X2: {evex: evexVectors(insertPart)},
-	x86.VINSERTI32X8: {evex: evexVectors(insertPart)}, x86.VINSERTI64X4: {evex: evexVectors(insertPart)},
-	x86.VEXTRACTF32X4: {evex: (*Machine).extractPart}, x86.VEXTRACTF64X2: {evex: (*Machine).extractPart},
-	x86.VEXTRACTF32X8: {evex: (*Machine).extractPart}, x86.VEXTRACTF64X4: {evex: (*Machine).extractPart},
-	x86.VEXTRACTI32X4: {evex: (*Machine).extractPart}, x86.VEXTRACTI64X2: {evex: (*Machine).extractPart},
-	x86.VEXTRACTI32X8: {evex: (*Machine).extractPart}, x86.VEXTRACTI64X4: {evex: (*Machine).extractPart},
+func evexPartRows() rows {
+	return rows{
+		x86.VSHUFF32X4: {evex: evexVectors(shuffleLanes)}, x86.VSHUFF64X2: {evex: evexVectors(shuffleLanes)},
+		x86.VSHUFI32X4: {evex: evexVectors(shuffleLanes)}, x86.VSHUFI64X2: {evex: evexVectors(shuffleLanes)},
+		x86.VINSERTF32X4: {evex: evexVectors(insertPart)}, x86.VINSERTF64X2: {evex: evexVectors(insertPart)},
+		x86.VINSERTF32X8: {evex: evexVectors(insertPart)}, x86.VINSERTF64X4: {evex: evexVectors(insertPart)},
+		x86.VINSERTI32X4: {evex: evexVectors(insertPart)}, x86.VINSERTI64X2: {evex: evexVectors(insertPart)},
+		x86.VINSERTI32X8: {evex: evexVectors(insertPart)}, x86.VINSERTI64X4: {evex: evexVectors(insertPart)},
+		x86.VEXTRACTF32X4: {evex: (*Machine).extractPart}, x86.VEXTRACTF64X2: {evex: (*Machine).extractPart},
+		x86.VEXTRACTF32X8: {evex: (*Machine).extractPart}, x86.VEXTRACTF64X4: {evex: (*Machine).extractPart},
+		x86.VEXTRACTI32X4: {evex: (*Machine).extractPart}, x86.VEXTRACTI64X2: {evex: (*Machine).extractPart},
+		x86.VEXTRACTI32X8: {evex: (*Machine).extractPart}, x86.VEXTRACTI64X4: {evex: (*Machine).extractPart},
 
-	x86.VPBROADCASTB: {evex: evexRepeats(1)}, x86.VPBROADCASTW: {evex: evexRepeats(2)},
-	x86.VPBROADCASTD: {evex: evexRepeats(4)}, x86.VPBROADCASTQ: {evex: evexRepeats(8)},
-	x86.VBROADCASTSS: {evex: evexRepeats(4)}, x86.VBROADCASTSD: {evex: evexRepeats(8)},
-	x86.VBROADCASTF32X2: {evex: evexRepeats(8)}, x86.VBROADCASTI32X2: {evex: evexRepeats(8)},
-	x86.VBROADCASTF32X4: {evex: evexRepeats(16)}, x86.VBROADCASTI32X4: {evex: evexRepeats(16)},
-	x86.VBROADCASTF64X2: {evex: evexRepeats(16)}, x86.VBROADCASTI64X2: {evex: evexRepeats(16)},
-	x86.VBROADCASTF32X8: {evex: evexRepeats(32)}, x86.VBROADCASTI32X8: {evex: evexRepeats(32)},
-	x86.VBROADCASTF64X4: {evex: evexRepeats(32)}, x86.VBROADCASTI64X4: {evex: evexRepeats(32)},
+		x86.VPBROADCASTB: {evex: evexRepeats(1)}, x86.VPBROADCASTW: {evex: evexRepeats(2)},
+		x86.VPBROADCASTD: {evex: evexRepeats(4)}, x86.VPBROADCASTQ: {evex: evexRepeats(8)},
+		x86.VBROADCASTSS: {evex: evexRepeats(4)}, x86.VBROADCASTSD: {evex: evexRepeats(8)},
+		x86.VBROADCASTF32X2: {evex: evexRepeats(8)}, x86.VBROADCASTI32X2: {evex: evexRepeats(8)},
+		x86.VBROADCASTF32X4: {evex: evexRepeats(16)}, x86.VBROADCASTI32X4: {evex: evexRepeats(16)},
+		x86.VBROADCASTF64X2: {evex: evexRepeats(16)}, x86.VBROADCASTI64X2: {evex: evexRepeats(16)},
+		x86.VBROADCASTF32X8: {evex: evexRepeats(32)}, x86.VBROADCASTI32X8: {evex: evexRepeats(32)},
+		x86.VBROADCASTF64X4: {evex: evexRepeats(32)}, x86.VBROADCASTI64X4: {evex: evexRepeats(32)},
 
-	x86.VPBLENDMB: {evex: (*Machine).evexBlend}, x86.VPBLENDMW: {evex: (*Machine).evexBlend},
-	x86.VPBLENDMD: {evex: (*Machine).evexBlend}, x86.VPBLENDMQ: {evex: (*Machine).evexBlend},
-	x86.VBLENDMPS: {evex: (*Machine).evexBlend}, x86.VBLENDMPD: {evex: (*Machine).evexBlend},
+		x86.VPBLENDMB: {evex: (*Machine).evexBlend}, x86.VPBLENDMW: {evex: (*Machine).evexBlend},
+		x86.VPBLENDMD: {evex: (*Machine).evexBlend}, x86.VPBLENDMQ: {evex: (*Machine).evexBlend},
+		x86.VBLENDMPS: {evex: (*Machine).evexBlend}, x86.VBLENDMPD: {evex: (*Machine).evexBlend},
+	}
 }
 
 // evexWidthRows are those that make elements wider or narrower.
-var evexWidthRows = rows{
-	x86.VPMOVSXBW: {evex: evexExtends(1, 2, true)}, x86.VPMOVSXBD: {evex: evexExtends(1, 4, true)}, x86.VPMOVSXBQ: {evex: evexExtends(1, 8, true)},
-	x86.VPMOVSXWD: {evex: evexExtends(2, 4, true)}, x86.VPMOVSXWQ: {evex: evexExtends(2, 8, true)}, x86.VPMOVSXDQ: {evex: evexExtends(4, 8, true)},
-	x86.VPMOVZXBW: {evex: evexExtends(1, 2, false)}, x86.VPMOVZXBD: {evex: evexExtends(1, 4, false)}, x86.VPMOVZXBQ: {evex: evexExtends(1, 8, false)},
-	x86.VPMOVZXWD: {evex: evexExtends(2, 4, false)}, x86.VPMOVZXWQ: {evex: evexExtends(2, 8, false)}, x86.VPMOVZXDQ: {evex: evexExtends(4, 8, false)},
+func evexWidthRows() rows {
+	return rows{
+		x86.VPMOVSXBW: {evex: evexExtends(1, 2, true)}, x86.VPMOVSXBD: {evex: evexExtends(1, 4, true)}, x86.VPMOVSXBQ: {evex: evexExtends(1, 8, true)},
+		x86.VPMOVSXWD: {evex: evexExtends(2, 4, true)}, x86.VPMOVSXWQ: {evex: evexExtends(2, 8, true)}, x86.VPMOVSXDQ: {evex: evexExtends(4, 8, true)},
+		x86.VPMOVZXBW: {evex: evexExtends(1, 2, false)}, x86.VPMOVZXBD: {evex: evexExtends(1, 4, false)}, x86.VPMOVZXBQ: {evex: evexExtends(1, 8, false)},
+		x86.VPMOVZXWD: {evex: evexExtends(2, 4, false)}, x86.VPMOVZXWQ: {evex: evexExtends(2, 8, false)}, x86.VPMOVZXDQ: {evex: evexExtends(4, 8, false)},
 
-	x86.VPMOVWB: {evex: evexNarrows(2, 1, cutOff)}, x86.VPMOVDB: {evex: evexNarrows(4, 1, cutOff)}, x86.VPMOVQB: {evex: evexNarrows(8, 1, cutOff)},
-	x86.VPMOVDW: {evex: evexNarrows(4, 2, cutOff)}, x86.VPMOVQW: {evex: evexNarrows(8, 2, cutOff)}, x86.VPMOVQD: {evex: evexNarrows(8, 4, cutOff)},
-	x86.VPMOVSWB: {evex: evexNarrows(2, 1, saturated)}, x86.VPMOVSDB: {evex: evexNarrows(4, 1, saturated)}, x86.VPMOVSQB: {evex: evexNarrows(8, 1, saturated)},
-	x86.VPMOVSDW: {evex: evexNarrows(4, 2, saturated)}, x86.VPMOVSQW: {evex: evexNarrows(8, 2, saturated)}, x86.VPMOVSQD: {evex: evexNarrows(8, 4, saturated)},
-	x86.VPMOVUSWB: {evex: evexNarrows(2, 1, saturatedUnsigned)}, x86.VPMOVUSDB: {evex: evexNarrows(4, 1, saturatedUnsigned)},
-	x86.VPMOVUSQB: {evex: evexNarrows(8, 1, saturatedUnsigned)}, x86.VPMOVUSDW: {evex: evexNarrows(4, 2, saturatedUnsigned)},
-	x86.VPMOVUSQW: {evex: evexNarrows(8, 2, saturatedUnsigned)}, x86.VPMOVUSQD: {evex: evexNarrows(8, 4, saturatedUnsigned)},
+		x86.VPMOVWB: {evex: evexNarrows(2, 1, cutOff)}, x86.VPMOVDB: {evex: evexNarrows(4, 1, cutOff)}, x86.VPMOVQB: {evex: evexNarrows(8, 1, cutOff)},
+		x86.VPMOVDW: {evex: evexNarrows(4, 2, cutOff)}, x86.VPMOVQW: {evex: evexNarrows(8, 2, cutOff)}, x86.VPMOVQD: {evex: evexNarrows(8, 4, cutOff)},
+		x86.VPMOVSWB: {evex: evexNarrows(2, 1, saturated)}, x86.VPMOVSDB: {evex: evexNarrows(4, 1, saturated)}, x86.VPMOVSQB: {evex: evexNarrows(8, 1, saturated)},
+		x86.VPMOVSDW: {evex: evexNarrows(4, 2, saturated)}, x86.VPMOVSQW: {evex: evexNarrows(8, 2, saturated)}, x86.VPMOVSQD: {evex: evexNarrows(8, 4, saturated)},
+		x86.VPMOVUSWB: {evex: evexNarrows(2, 1, saturatedUnsigned)}, x86.VPMOVUSDB: {evex: evexNarrows(4, 1, saturatedUnsigned)},
+		x86.VPMOVUSQB: {evex: evexNarrows(8, 1, saturatedUnsigned)}, x86.VPMOVUSDW: {evex: evexNarrows(4, 2, saturatedUnsigned)},
+		x86.VPMOVUSQW: {evex: evexNarrows(8, 2, saturatedUnsigned)}, x86.VPMOVUSQD: {evex: evexNarrows(8, 4, saturatedUnsigned)},
+	}
 }

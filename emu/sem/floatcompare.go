@@ -117,14 +117,16 @@ func concludeComparison(c *emu.CPU, r soft.Relation, status uint16) *emu.Fault {
 	return nil
 }
 
-var floatCompareRows = rows{
-	x86.CMPPS: {plain: single.compare(soft.Compare32)}, x86.VCMPPS: {plain: single.compare(soft.Compare32)},
-	x86.CMPPD: {plain: double.compare(soft.Compare64)}, x86.VCMPPD: {plain: double.compare(soft.Compare64)},
-	x86.CMPSS: {plain: single.compareScalar(soft.Compare32)}, x86.VCMPSS: {plain: single.compareScalar(soft.Compare32)},
-	x86.CMPSD: {plain: double.compareScalar(soft.Compare64)}, x86.VCMPSD: {plain: double.compareScalar(soft.Compare64)},
+func floatCompareRows() rows {
+	return rows{
+		x86.CMPPS: {plain: single.compare(soft.Compare32)}, x86.VCMPPS: {plain: single.compare(soft.Compare32)},
+		x86.CMPPD: {plain: double.compare(soft.Compare64)}, x86.VCMPPD: {plain: double.compare(soft.Compare64)},
+		x86.CMPSS: {plain: single.compareScalar(soft.Compare32)}, x86.VCMPSS: {plain: single.compareScalar(soft.Compare32)},
+		x86.CMPSD: {plain: double.compareScalar(soft.Compare64)}, x86.VCMPSD: {plain: double.compareScalar(soft.Compare64)},
 
-	x86.COMISS: {plain: single.compareFlags(soft.Compare32, true)}, x86.VCOMISS: {plain: single.compareFlags(soft.Compare32, true)},
-	x86.COMISD: {plain: double.compareFlags(soft.Compare64, true)}, x86.VCOMISD: {plain: double.compareFlags(soft.Compare64, true)},
-	x86.UCOMISS: {plain: single.compareFlags(soft.Compare32, false)}, x86.VUCOMISS: {plain: single.compareFlags(soft.Compare32, false)},
-	x86.UCOMISD: {plain: double.compareFlags(soft.Compare64, false)}, x86.VUCOMISD: {plain: double.compareFlags(soft.Compare64, false)},
+		x86.COMISS: {plain: single.compareFlags(soft.Compare32, true)}, x86.VCOMISS: {plain: single.compareFlags(soft.Compare32, true)},
+		x86.COMISD: {plain: double.compareFlags(soft.Compare64, true)}, x86.VCOMISD: {plain: double.compareFlags(soft.Compare64, true)},
+		x86.UCOMISS: {plain: single.compareFlags(soft.Compare32, false)}, x86.VUCOMISS: {plain: single.compareFlags(soft.Compare32, false)},
+		x86.UCOMISD: {plain: double.compareFlags(soft.Compare64, false)}, x86.VUCOMISD: {plain: double.compareFlags(soft.Compare64, false)},
+	}
 }

@@ -89,23 +89,25 @@ func fusedRows(sign fusedSign, order [3]int, ps, pd x86.Op, scalars ...x86.Op) r
 	return r
 }
 
-var fmaRows = join(
-	fusedRows(fusedAdd, fusedOrder132, x86.VFMADD132PS, x86.VFMADD132PD, x86.VFMADD132SS, x86.VFMADD132SD),
-	fusedRows(fusedAdd, fusedOrder213, x86.VFMADD213PS, x86.VFMADD213PD, x86.VFMADD213SS, x86.VFMADD213SD),
-	fusedRows(fusedAdd, fusedOrder231, x86.VFMADD231PS, x86.VFMADD231PD, x86.VFMADD231SS, x86.VFMADD231SD),
-	fusedRows(fusedSub, fusedOrder132, x86.VFMSUB132PS, x86.VFMSUB132PD, x86.VFMSUB132SS, x86.VFMSUB132SD),
-	fusedRows(fusedSub, fusedOrder213, x86.VFMSUB213PS, x86.VFMSUB213PD, x86.VFMSUB213SS, x86.VFMSUB213SD),
-	fusedRows(fusedSub, fusedOrder231, x86.VFMSUB231PS, x86.VFMSUB231PD, x86.VFMSUB231SS, x86.VFMSUB231SD),
-	fusedRows(fusedNegatedAdd, fusedOrder132, x86.VFNMADD132PS, x86.VFNMADD132PD, x86.VFNMADD132SS, x86.VFNMADD132SD),
-	fusedRows(fusedNegatedAdd, fusedOrder213, x86.VFNMADD213PS, x86.VFNMADD213PD, x86.VFNMADD213SS, x86.VFNMADD213SD),
-	fusedRows(fusedNegatedAdd, fusedOrder231, x86.VFNMADD231PS, x86.VFNMADD231PD, x86.VFNMADD231SS, x86.VFNMADD231SD),
-	fusedRows(fusedNegatedSub, fusedOrder132, x86.VFNMSUB132PS, x86.VFNMSUB132PD, x86.VFNMSUB132SS, x86.VFNMSUB132SD),
-	fusedRows(fusedNegatedSub, fusedOrder213, x86.VFNMSUB213PS, x86.VFNMSUB213PD, x86.VFNMSUB213SS, x86.VFNMSUB213SD),
-	fusedRows(fusedNegatedSub, fusedOrder231, x86.VFNMSUB231PS, x86.VFNMSUB231PD, x86.VFNMSUB231SS, x86.VFNMSUB231SD),
-	fusedRows(fusedAddOddSubEven, fusedOrder132, x86.VFMADDSUB132PS, x86.VFMADDSUB132PD),
-	fusedRows(fusedAddOddSubEven, fusedOrder213, x86.VFMADDSUB213PS, x86.VFMADDSUB213PD),
-	fusedRows(fusedAddOddSubEven, fusedOrder231, x86.VFMADDSUB231PS, x86.VFMADDSUB231PD),
-	fusedRows(fusedSubOddAddEven, fusedOrder132, x86.VFMSUBADD132PS, x86.VFMSUBADD132PD),
-	fusedRows(fusedSubOddAddEven, fusedOrder213, x86.VFMSUBADD213PS, x86.VFMSUBADD213PD),
-	fusedRows(fusedSubOddAddEven, fusedOrder231, x86.VFMSUBADD231PS, x86.VFMSUBADD231PD),
-)
+func fmaRows() parts {
+	return join(
+		fusedRows(fusedAdd, fusedOrder132, x86.VFMADD132PS, x86.VFMADD132PD, x86.VFMADD132SS, x86.VFMADD132SD),
+		fusedRows(fusedAdd, fusedOrder213, x86.VFMADD213PS, x86.VFMADD213PD, x86.VFMADD213SS, x86.VFMADD213SD),
+		fusedRows(fusedAdd, fusedOrder231, x86.VFMADD231PS, x86.VFMADD231PD, x86.VFMADD231SS, x86.VFMADD231SD),
+		fusedRows(fusedSub, fusedOrder132, x86.VFMSUB132PS, x86.VFMSUB132PD, x86.VFMSUB132SS, x86.VFMSUB132SD),
+		fusedRows(fusedSub, fusedOrder213, x86.VFMSUB213PS, x86.VFMSUB213PD, x86.VFMSUB213SS, x86.VFMSUB213SD),
+		fusedRows(fusedSub, fusedOrder231, x86.VFMSUB231PS, x86.VFMSUB231PD, x86.VFMSUB231SS, x86.VFMSUB231SD),
+		fusedRows(fusedNegatedAdd, fusedOrder132, x86.VFNMADD132PS, x86.VFNMADD132PD, x86.VFNMADD132SS, x86.VFNMADD132SD),
+		fusedRows(fusedNegatedAdd, fusedOrder213, x86.VFNMADD213PS, x86.VFNMADD213PD, x86.VFNMADD213SS, x86.VFNMADD213SD),
+		fusedRows(fusedNegatedAdd, fusedOrder231, x86.VFNMADD231PS, x86.VFNMADD231PD, x86.VFNMADD231SS, x86.VFNMADD231SD),
+		fusedRows(fusedNegatedSub, fusedOrder132, x86.VFNMSUB132PS, x86.VFNMSUB132PD, x86.VFNMSUB132SS, x86.VFNMSUB132SD),
+		fusedRows(fusedNegatedSub, fusedOrder213, x86.VFNMSUB213PS, x86.VFNMSUB213PD, x86.VFNMSUB213SS, x86.VFNMSUB213SD),
+		fusedRows(fusedNegatedSub, fusedOrder231, x86.VFNMSUB231PS, x86.VFNMSUB231PD, x86.VFNMSUB231SS, x86.VFNMSUB231SD),
+		fusedRows(fusedAddOddSubEven, fusedOrder132, x86.VFMADDSUB132PS, x86.VFMADDSUB132PD),
+		fusedRows(fusedAddOddSubEven, fusedOrder213, x86.VFMADDSUB213PS, x86.VFMADDSUB213PD),
+		fusedRows(fusedAddOddSubEven, fusedOrder231, x86.VFMADDSUB231PS, x86.VFMADDSUB231PD),
+		fusedRows(fusedSubOddAddEven, fusedOrder132, x86.VFMSUBADD132PS, x86.VFMSUBADD132PD),
+		fusedRows(fusedSubOddAddEven, fusedOrder213, x86.VFMSUBADD213PS, x86.VFMSUBADD213PD),
+		fusedRows(fusedSubOddAddEven, fusedOrder231, x86.VFMSUBADD231PS, x86.VFMSUBADD231PD),
+	)
+}

@@ -44,12 +44,14 @@ func inverseBytes(x uint64) (r uint64) {
 	return r
 }
 
-var galoisRows = join(
-	both(x86.GF2P8MULB, x86.VGF2P8MULB, words(multiplyGalois)),
-	both(x86.GF2P8AFFINEQB, x86.VGF2P8AFFINEQB, lanesBy(affineLane, 0)),
-	both(x86.GF2P8AFFINEINVQB, x86.VGF2P8AFFINEINVQB, lanesBy(affineInverse, 0)),
-	rows{
-		x86.VGF2P8MULB: {evex: evexWords(multiplyGalois)}, x86.VGF2P8AFFINEQB: {evex: evexLanes(affineLane, 0)},
-		x86.VGF2P8AFFINEINVQB: {evex: evexLanes(affineInverse, 0)},
-	},
-)
+func galoisRows() parts {
+	return join(
+		both(x86.GF2P8MULB, x86.VGF2P8MULB, words(multiplyGalois)),
+		both(x86.GF2P8AFFINEQB, x86.VGF2P8AFFINEQB, lanesBy(affineLane, 0)),
+		both(x86.GF2P8AFFINEINVQB, x86.VGF2P8AFFINEINVQB, lanesBy(affineInverse, 0)),
+		rows{
+			x86.VGF2P8MULB: {evex: evexWords(multiplyGalois)}, x86.VGF2P8AFFINEQB: {evex: evexLanes(affineLane, 0)},
+			x86.VGF2P8AFFINEINVQB: {evex: evexLanes(affineInverse, 0)},
+		},
+	)
+}

@@ -104,21 +104,23 @@ func testsMasks(f func(a, b uint64) (zf, cf uint64)) func(uint) semantics {
 	return func(width uint) semantics { return maskTests(width, f) }
 }
 
-var maskRows = join(
-	byWidth([4]x86.Op{x86.KANDB, x86.KANDW, x86.KANDD, x86.KANDQ}, makesMask(wordAnd)),
-	byWidth([4]x86.Op{x86.KANDNB, x86.KANDNW, x86.KANDND, x86.KANDNQ}, makesMask(wordAndNot)),
-	byWidth([4]x86.Op{x86.KORB, x86.KORW, x86.KORD, x86.KORQ}, makesMask(wordOr)),
-	byWidth([4]x86.Op{x86.KXORB, x86.KXORW, x86.KXORD, x86.KXORQ}, makesMask(wordXor)),
-	byWidth([4]x86.Op{x86.KXNORB, x86.KXNORW, x86.KXNORD, x86.KXNORQ}, makesMask(maskXnor)),
-	byWidth([4]x86.Op{x86.KADDB, x86.KADDW, x86.KADDD, x86.KADDQ}, makesMask(addQwords)),
-	byWidth([4]x86.Op{x86.KNOTB, x86.KNOTW, x86.KNOTD, x86.KNOTQ}, makesMask(maskNot)),
-	byWidth([4]x86.Op{x86.KMOVB, x86.KMOVW, x86.KMOVD, x86.KMOVQ}, maskMove),
-	byWidth([4]x86.Op{x86.KSHIFTLB, x86.KSHIFTLW, x86.KSHIFTLD, x86.KSHIFTLQ}, shiftsMask(shiftMaskLeft)),
-	byWidth([4]x86.Op{x86.KSHIFTRB, x86.KSHIFTRW, x86.KSHIFTRD, x86.KSHIFTRQ}, shiftsMask(shiftMaskRight)),
-	byWidth([4]x86.Op{x86.KORTESTB, x86.KORTESTW, x86.KORTESTD, x86.KORTESTQ}, testsMasks(orTest)),
-	byWidth([4]x86.Op{x86.KTESTB, x86.KTESTW, x86.KTESTD, x86.KTESTQ}, testsMasks(bothTest)),
-	rows{
-		x86.KUNPCKBW: {plain: maskResult(16, unpackMasks(8))}, x86.KUNPCKWD: {plain: maskResult(32, unpackMasks(16))},
-		x86.KUNPCKDQ: {plain: maskResult(64, unpackMasks(32))},
-	},
-)
+func maskRows() parts {
+	return join(
+		byWidth([4]x86.Op{x86.KANDB, x86.KANDW, x86.KANDD, x86.KANDQ}, makesMask(wordAnd)),
+		byWidth([4]x86.Op{x86.KANDNB, x86.KANDNW, x86.KANDND, x86.KANDNQ}, makesMask(wordAndNot)),
+		byWidth([4]x86.Op{x86.KORB, x86.KORW, x86.KORD, x86.KORQ}, makesMask(wordOr)),
+		byWidth([4]x86.Op{x86.KXORB, x86.KXORW, x86.KXORD, x86.KXORQ}, makesMask(wordXor)),
+		byWidth([4]x86.Op{x86.KXNORB, x86.KXNORW, x86.KXNORD, x86.KXNORQ}, makesMask(maskXnor)),
+		byWidth([4]x86.Op{x86.KADDB, x86.KADDW, x86.KADDD, x86.KADDQ}, makesMask(addQwords)),
+		byWidth([4]x86.Op{x86.KNOTB, x86.KNOTW, x86.KNOTD, x86.KNOTQ}, makesMask(maskNot)),
+		byWidth([4]x86.Op{x86.KMOVB, x86.KMOVW, x86.KMOVD, x86.KMOVQ}, maskMove),
+		byWidth([4]x86.Op{x86.KSHIFTLB, x86.KSHIFTLW, x86.KSHIFTLD, x86.KSHIFTLQ}, shiftsMask(shiftMaskLeft)),
+		byWidth([4]x86.Op{x86.KSHIFTRB, x86.KSHIFTRW, x86.KSHIFTRD, x86.KSHIFTRQ}, shiftsMask(shiftMaskRight)),
+		byWidth([4]x86.Op{x86.KORTESTB, x86.KORTESTW, x86.KORTESTD, x86.KORTESTQ}, testsMasks(orTest)),
+		byWidth([4]x86.Op{x86.KTESTB, x86.KTESTW, x86.KTESTD, x86.KTESTQ}, testsMasks(bothTest)),
+		rows{
+			x86.KUNPCKBW: {plain: maskResult(16, unpackMasks(8))}, x86.KUNPCKWD: {plain: maskResult(32, unpackMasks(16))},
+			x86.KUNPCKDQ: {plain: maskResult(64, unpackMasks(32))},
+		},
+	)
+}

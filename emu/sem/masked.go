@@ -139,9 +139,11 @@ func gatherAddr(c *emu.CPU, g *guest.Insn, index uint64, size int) emu.Addr {
 	return emu.Addr(a + guest.SegmentBase(c, g))
 }
 
-var maskedRows = join(
-	both(x86.VMASKMOVPS, x86.VPMASKMOVD, maskedMove(4)), both(x86.VMASKMOVPD, x86.VPMASKMOVQ, maskedMove(8)),
-	both(x86.MASKMOVDQU, x86.VMASKMOVDQU, (*Machine).maskedBytes), rows{x86.MASKMOVQ: {plain: (*Machine).maskedBytes}},
-	both(x86.VGATHERDPS, x86.VPGATHERDD, gather(4, 4)), both(x86.VGATHERDPD, x86.VPGATHERDQ, gather(4, 8)),
-	both(x86.VGATHERQPS, x86.VPGATHERQD, gather(8, 4)), both(x86.VGATHERQPD, x86.VPGATHERQQ, gather(8, 8)),
-)
+func maskedRows() parts {
+	return join(
+		both(x86.VMASKMOVPS, x86.VPMASKMOVD, maskedMove(4)), both(x86.VMASKMOVPD, x86.VPMASKMOVQ, maskedMove(8)),
+		both(x86.MASKMOVDQU, x86.VMASKMOVDQU, (*Machine).maskedBytes), rows{x86.MASKMOVQ: {plain: (*Machine).maskedBytes}},
+		both(x86.VGATHERDPS, x86.VPGATHERDD, gather(4, 4)), both(x86.VGATHERDPD, x86.VPGATHERDQ, gather(4, 8)),
+		both(x86.VGATHERQPS, x86.VPGATHERQD, gather(8, 4)), both(x86.VGATHERQPD, x86.VPGATHERQQ, gather(8, 8)),
+	)
+}

@@ -89,6 +89,8 @@ func (m *Machine) emptyMMX(c *emu.CPU, _ *guest.Insn) *emu.Fault {
 	return nil
 }
 
-var mmxRows = rows{
-	x86.EMMS: {plain: (*Machine).emptyMMX},
+func mmxRows() rows {
+	return rows{
+		x86.EMMS: {plain: (*Machine).emptyMMX},
+	}
 }

@@ -6,15 +6,17 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-var moveRows = rows{
-	x86.MOV: {plain: move}, x86.MOVZX: {plain: move}, x86.MOVSX: {plain: moveSigned}, x86.MOVSXD: {plain: moveSigned},
-	x86.CMOVCC: {plain: moveIf}, x86.SETCC: {plain: setIf}, x86.LEA: {plain: loadAddress},
-	x86.PUSH: {plain: push}, x86.POP: {plain: pop}, x86.LEAVE: {plain: leave},
-	x86.CLC: {plain: setFlag(emu.FlagCF, false)}, x86.STC: {plain: setFlag(emu.FlagCF, true)}, x86.CMC: {plain: complementCarry},
-	x86.CLD: {plain: setFlag(emu.FlagDF, false)}, x86.STD: {plain: setFlag(emu.FlagDF, true)},
-	x86.LAHF: {plain: loadFlags}, x86.SAHF: {plain: storeFlags},
-	x86.SFENCE: {plain: nothing}, x86.LFENCE: {plain: nothing}, x86.MFENCE: {plain: nothing}, x86.PREFETCH: {plain: nothing},
-	x86.CLDEMOTE: {plain: nothing},
+func moveRows() rows {
+	return rows{
+		x86.MOV: {plain: move}, x86.MOVZX: {plain: move}, x86.MOVSX: {plain: moveSigned}, x86.MOVSXD: {plain: moveSigned},
+		x86.CMOVCC: {plain: moveIf}, x86.SETCC: {plain: setIf}, x86.LEA: {plain: loadAddress},
+		x86.PUSH: {plain: push}, x86.POP: {plain: pop}, x86.LEAVE: {plain: leave},
+		x86.CLC: {plain: setFlag(emu.FlagCF, false)}, x86.STC: {plain: setFlag(emu.FlagCF, true)}, x86.CMC: {plain: complementCarry},
+		x86.CLD: {plain: setFlag(emu.FlagDF, false)}, x86.STD: {plain: setFlag(emu.FlagDF, true)},
+		x86.LAHF: {plain: loadFlags}, x86.SAHF: {plain: storeFlags},
+		x86.SFENCE: {plain: nothing}, x86.LFENCE: {plain: nothing}, x86.MFENCE: {plain: nothing}, x86.PREFETCH: {plain: nothing},
+		x86.CLDEMOTE: {plain: nothing},
+	}
 }
 
 // nothing is what fences and hints do: threads of a guest take turns, and there is no cache.

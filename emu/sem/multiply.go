@@ -8,11 +8,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-var multiplyRows = rows{
-	x86.MUL: {plain: multiply(unsignedProduct)}, x86.IMUL: {plain: signedMultiply}, x86.MULX: {plain: multiplyWithoutFlags},
-	x86.DIV: {plain: divide(unsignedQuotient)}, x86.IDIV: {plain: divide(signedQuotient)},
-	x86.CBW: {plain: widen(1)}, x86.CWDE: {plain: widen(2)}, x86.CDQE: {plain: widen(4)},
-	x86.CWD: {plain: spreadSign(2)}, x86.CDQ: {plain: spreadSign(4)}, x86.CQO: {plain: spreadSign(8)},
+func multiplyRows() rows {
+	return rows{
+		x86.MUL: {plain: multiply(unsignedProduct)}, x86.IMUL: {plain: signedMultiply}, x86.MULX: {plain: multiplyWithoutFlags},
+		x86.DIV: {plain: divide(unsignedQuotient)}, x86.IDIV: {plain: divide(signedQuotient)},
+		x86.CBW: {plain: widen(1)}, x86.CWDE: {plain: widen(2)}, x86.CDQE: {plain: widen(4)},
+		x86.CWD: {plain: spreadSign(2)}, x86.CDQ: {plain: spreadSign(4)}, x86.CQO: {plain: spreadSign(8)},
+	}
 }
 
 // unsignedProduct and signedProduct return the halves of a product of two numbers of size bytes, and whether the upper half tells

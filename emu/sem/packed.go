@@ -180,38 +180,40 @@ func wordOr(a, b uint64) uint64     { return a | b }
 func wordXor(a, b uint64) uint64    { return a ^ b }
 
 // packedRows are those of instructions on elements that stay in their places.
-var packedRows = join(
-	wordwise(x86.PADDB, x86.VPADDB, addBytes), wordwise(x86.PADDW, x86.VPADDW, addWords),
-	wordwise(x86.PADDD, x86.VPADDD, addDwords), wordwise(x86.PADDQ, x86.VPADDQ, addQwords),
-	wordwise(x86.PSUBB, x86.VPSUBB, subBytes), wordwise(x86.PSUBW, x86.VPSUBW, subWords),
-	wordwise(x86.PSUBD, x86.VPSUBD, subDwords), wordwise(x86.PSUBQ, x86.VPSUBQ, subQwords),
-	wordwise(x86.PADDUSB, x86.VPADDUSB, addUnsignedBytes), wordwise(x86.PADDUSW, x86.VPADDUSW, addUnsignedWords),
-	wordwise(x86.PSUBUSB, x86.VPSUBUSB, subUnsignedBytes), wordwise(x86.PSUBUSW, x86.VPSUBUSW, subUnsignedWords),
-	wordwise(x86.PADDSB, x86.VPADDSB, addSignedBytes), wordwise(x86.PADDSW, x86.VPADDSW, addSignedWords),
-	wordwise(x86.PSUBSB, x86.VPSUBSB, subSignedBytes), wordwise(x86.PSUBSW, x86.VPSUBSW, subSignedWords),
+func packedRows() parts {
+	return join(
+		wordwise(x86.PADDB, x86.VPADDB, addBytes), wordwise(x86.PADDW, x86.VPADDW, addWords),
+		wordwise(x86.PADDD, x86.VPADDD, addDwords), wordwise(x86.PADDQ, x86.VPADDQ, addQwords),
+		wordwise(x86.PSUBB, x86.VPSUBB, subBytes), wordwise(x86.PSUBW, x86.VPSUBW, subWords),
+		wordwise(x86.PSUBD, x86.VPSUBD, subDwords), wordwise(x86.PSUBQ, x86.VPSUBQ, subQwords),
+		wordwise(x86.PADDUSB, x86.VPADDUSB, addUnsignedBytes), wordwise(x86.PADDUSW, x86.VPADDUSW, addUnsignedWords),
+		wordwise(x86.PSUBUSB, x86.VPSUBUSB, subUnsignedBytes), wordwise(x86.PSUBUSW, x86.VPSUBUSW, subUnsignedWords),
+		wordwise(x86.PADDSB, x86.VPADDSB, addSignedBytes), wordwise(x86.PADDSW, x86.VPADDSW, addSignedWords),
+		wordwise(x86.PSUBSB, x86.VPSUBSB, subSignedBytes), wordwise(x86.PSUBSW, x86.VPSUBSW, subSignedWords),
 
-	wordwise(x86.PCMPEQB, x86.VPCMPEQB, equalBytes), wordwise(x86.PCMPEQW, x86.VPCMPEQW, equalWords),
-	wordwise(x86.PCMPEQD, x86.VPCMPEQD, equalDwords), wordwise(x86.PCMPEQQ, x86.VPCMPEQQ, equalQwords),
-	wordwise(x86.PCMPGTB, x86.VPCMPGTB, greaterBytes), wordwise(x86.PCMPGTW, x86.VPCMPGTW, greaterWords),
-	wordwise(x86.PCMPGTD, x86.VPCMPGTD, greaterDwords), wordwise(x86.PCMPGTQ, x86.VPCMPGTQ, greaterQwords),
+		wordwise(x86.PCMPEQB, x86.VPCMPEQB, equalBytes), wordwise(x86.PCMPEQW, x86.VPCMPEQW, equalWords),
+		wordwise(x86.PCMPEQD, x86.VPCMPEQD, equalDwords), wordwise(x86.PCMPEQQ, x86.VPCMPEQQ, equalQwords),
+		wordwise(x86.PCMPGTB, x86.VPCMPGTB, greaterBytes), wordwise(x86.PCMPGTW, x86.VPCMPGTW, greaterWords),
+		wordwise(x86.PCMPGTD, x86.VPCMPGTD, greaterDwords), wordwise(x86.PCMPGTQ, x86.VPCMPGTQ, greaterQwords),
 
-	wordwise(x86.PMINSB, x86.VPMINSB, minSignedBytes), wordwise(x86.PMINSW, x86.VPMINSW, minSignedWords),
-	wordwise(x86.PMINSD, x86.VPMINSD, minSignedDwords), wordwise(x86.PMAXSB, x86.VPMAXSB, maxSignedBytes),
-	wordwise(x86.PMAXSW, x86.VPMAXSW, maxSignedWords), wordwise(x86.PMAXSD, x86.VPMAXSD, maxSignedDwords),
-	wordwise(x86.PMINUB, x86.VPMINUB, minUnsignedBytes), wordwise(x86.PMINUW, x86.VPMINUW, minUnsignedWords),
-	wordwise(x86.PMINUD, x86.VPMINUD, minUnsignedDwords), wordwise(x86.PMAXUB, x86.VPMAXUB, maxUnsignedBytes),
-	wordwise(x86.PMAXUW, x86.VPMAXUW, maxUnsignedWords), wordwise(x86.PMAXUD, x86.VPMAXUD, maxUnsignedDwords),
+		wordwise(x86.PMINSB, x86.VPMINSB, minSignedBytes), wordwise(x86.PMINSW, x86.VPMINSW, minSignedWords),
+		wordwise(x86.PMINSD, x86.VPMINSD, minSignedDwords), wordwise(x86.PMAXSB, x86.VPMAXSB, maxSignedBytes),
+		wordwise(x86.PMAXSW, x86.VPMAXSW, maxSignedWords), wordwise(x86.PMAXSD, x86.VPMAXSD, maxSignedDwords),
+		wordwise(x86.PMINUB, x86.VPMINUB, minUnsignedBytes), wordwise(x86.PMINUW, x86.VPMINUW, minUnsignedWords),
+		wordwise(x86.PMINUD, x86.VPMINUD, minUnsignedDwords), wordwise(x86.PMAXUB, x86.VPMAXUB, maxUnsignedBytes),
+		wordwise(x86.PMAXUW, x86.VPMAXUW, maxUnsignedWords), wordwise(x86.PMAXUD, x86.VPMAXUD, maxUnsignedDwords),
 
-	wordwise(x86.PAVGB, x86.VPAVGB, averageBytes), wordwise(x86.PAVGW, x86.VPAVGW, averageWords),
-	both(x86.PABSB, x86.VPABSB, eachWord(absBytes)), both(x86.PABSW, x86.VPABSW, eachWord(absWords)),
-	both(x86.PABSD, x86.VPABSD, eachWord(absDwords)),
-	wordwise(x86.PSIGNB, x86.VPSIGNB, signBytes), wordwise(x86.PSIGNW, x86.VPSIGNW, signWords),
-	wordwise(x86.PSIGND, x86.VPSIGND, signDwords),
+		wordwise(x86.PAVGB, x86.VPAVGB, averageBytes), wordwise(x86.PAVGW, x86.VPAVGW, averageWords),
+		both(x86.PABSB, x86.VPABSB, eachWord(absBytes)), both(x86.PABSW, x86.VPABSW, eachWord(absWords)),
+		both(x86.PABSD, x86.VPABSD, eachWord(absDwords)),
+		wordwise(x86.PSIGNB, x86.VPSIGNB, signBytes), wordwise(x86.PSIGNW, x86.VPSIGNW, signWords),
+		wordwise(x86.PSIGND, x86.VPSIGND, signDwords),
 
-	wordwise(x86.PAND, x86.VPAND, wordAnd), wordwise(x86.PANDN, x86.VPANDN, wordAndNot),
-	wordwise(x86.POR, x86.VPOR, wordOr), wordwise(x86.PXOR, x86.VPXOR, wordXor),
-	wordwise(x86.ANDPS, x86.VANDPS, wordAnd), wordwise(x86.ANDNPS, x86.VANDNPS, wordAndNot),
-	wordwise(x86.ORPS, x86.VORPS, wordOr), wordwise(x86.XORPS, x86.VXORPS, wordXor),
-	wordwise(x86.ANDPD, x86.VANDPD, wordAnd), wordwise(x86.ANDNPD, x86.VANDNPD, wordAndNot),
-	wordwise(x86.ORPD, x86.VORPD, wordOr), wordwise(x86.XORPD, x86.VXORPD, wordXor),
-)
+		wordwise(x86.PAND, x86.VPAND, wordAnd), wordwise(x86.PANDN, x86.VPANDN, wordAndNot),
+		wordwise(x86.POR, x86.VPOR, wordOr), wordwise(x86.PXOR, x86.VPXOR, wordXor),
+		wordwise(x86.ANDPS, x86.VANDPS, wordAnd), wordwise(x86.ANDNPS, x86.VANDNPS, wordAndNot),
+		wordwise(x86.ORPS, x86.VORPS, wordOr), wordwise(x86.XORPS, x86.VXORPS, wordXor),
+		wordwise(x86.ANDPD, x86.VANDPD, wordAnd), wordwise(x86.ANDNPD, x86.VANDNPD, wordAndNot),
+		wordwise(x86.ORPD, x86.VORPD, wordOr), wordwise(x86.XORPD, x86.VXORPD, wordXor),
+	)
+}

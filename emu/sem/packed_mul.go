@@ -112,19 +112,21 @@ func sumsOfDifferences(a, b lane, imm uint8) lane {
 	return lane{r[0], r[1]}
 }
 
-var packedMulRows = join(
-	wordwise(x86.PMULLW, x86.VPMULLW, mulLowWords), wordwise(x86.PMULHW, x86.VPMULHW, mulHighWords),
-	wordwise(x86.PMULHUW, x86.VPMULHUW, mulHighUnsignedWords), wordwise(x86.PMULHRSW, x86.VPMULHRSW, mulRoundedWords),
-	wordwise(x86.PMULLD, x86.VPMULLD, mulLowDwords),
-	wordwise(x86.PMULDQ, x86.VPMULDQ, mulDwords), wordwise(x86.PMULUDQ, x86.VPMULUDQ, mulUnsignedDwords),
-	wordwise(x86.PMADDWD, x86.VPMADDWD, mulAddWords), wordwise(x86.PMADDUBSW, x86.VPMADDUBSW, mulAddBytes),
-	wordwise(x86.PSADBW, x86.VPSADBW, sumDifferences),
-	both(x86.PHADDW, x86.VPHADDW, horizontal(evenWords, oddWords, addWords)),
-	both(x86.PHADDD, x86.VPHADDD, horizontal(evenDwords, oddDwords, addDwords)),
-	both(x86.PHADDSW, x86.VPHADDSW, horizontal(evenWords, oddWords, addSignedWords)),
-	both(x86.PHSUBW, x86.VPHSUBW, horizontal(evenWords, oddWords, subWords)),
-	both(x86.PHSUBD, x86.VPHSUBD, horizontal(evenDwords, oddDwords, subDwords)),
-	both(x86.PHSUBSW, x86.VPHSUBSW, horizontal(evenWords, oddWords, subSignedWords)),
-	both(x86.PHMINPOSUW, x86.VPHMINPOSUW, eachLane(smallestWord)),
-	both(x86.MPSADBW, x86.VMPSADBW, lanesBy(sumsOfDifferences, 3)),
-)
+func packedMulRows() parts {
+	return join(
+		wordwise(x86.PMULLW, x86.VPMULLW, mulLowWords), wordwise(x86.PMULHW, x86.VPMULHW, mulHighWords),
+		wordwise(x86.PMULHUW, x86.VPMULHUW, mulHighUnsignedWords), wordwise(x86.PMULHRSW, x86.VPMULHRSW, mulRoundedWords),
+		wordwise(x86.PMULLD, x86.VPMULLD, mulLowDwords),
+		wordwise(x86.PMULDQ, x86.VPMULDQ, mulDwords), wordwise(x86.PMULUDQ, x86.VPMULUDQ, mulUnsignedDwords),
+		wordwise(x86.PMADDWD, x86.VPMADDWD, mulAddWords), wordwise(x86.PMADDUBSW, x86.VPMADDUBSW, mulAddBytes),
+		wordwise(x86.PSADBW, x86.VPSADBW, sumDifferences),
+		both(x86.PHADDW, x86.VPHADDW, horizontal(evenWords, oddWords, addWords)),
+		both(x86.PHADDD, x86.VPHADDD, horizontal(evenDwords, oddDwords, addDwords)),
+		both(x86.PHADDSW, x86.VPHADDSW, horizontal(evenWords, oddWords, addSignedWords)),
+		both(x86.PHSUBW, x86.VPHSUBW, horizontal(evenWords, oddWords, subWords)),
+		both(x86.PHSUBD, x86.VPHSUBD, horizontal(evenDwords, oddDwords, subDwords)),
+		both(x86.PHSUBSW, x86.VPHSUBSW, horizontal(evenWords, oddWords, subSignedWords)),
+		both(x86.PHMINPOSUW, x86.VPHMINPOSUW, eachLane(smallestWord)),
+		both(x86.MPSADBW, x86.VMPSADBW, lanesBy(sumsOfDifferences, 3)),
+	)
+}

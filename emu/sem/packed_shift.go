@@ -126,16 +126,18 @@ func shiftsLanes(f func(l lane, n uint8) lane) semantics {
 	}
 }
 
-var packedShiftRows = join(
-	both(x86.PSLLW, x86.VPSLLW, shiftsVector(shiftLeftWords)), both(x86.PSLLD, x86.VPSLLD, shiftsVector(shiftLeftDwords)),
-	both(x86.PSLLQ, x86.VPSLLQ, shiftsVector(shiftLeftQwords)),
-	both(x86.PSRLW, x86.VPSRLW, shiftsVector(shiftRightWords)), both(x86.PSRLD, x86.VPSRLD, shiftsVector(shiftRightDwords)),
-	both(x86.PSRLQ, x86.VPSRLQ, shiftsVector(shiftRightQwords)),
-	both(x86.PSRAW, x86.VPSRAW, shiftsVector(shiftSignedWords)), both(x86.PSRAD, x86.VPSRAD, shiftsVector(shiftSignedDwords)),
-	both(x86.PSLLDQ, x86.VPSLLDQ, shiftsLanes(shiftLeftBytes)), both(x86.PSRLDQ, x86.VPSRLDQ, shiftsLanes(shiftRightBytes)),
-	rows{
-		x86.VPSLLVD: {plain: words(shiftLeftEachDword)}, x86.VPSLLVQ: {plain: words(shiftLeftQwords)},
-		x86.VPSRLVD: {plain: words(shiftRightEachDword)}, x86.VPSRLVQ: {plain: words(shiftRightQwords)},
-		x86.VPSRAVD: {plain: words(shiftSignedEachDword)},
-	},
-)
+func packedShiftRows() parts {
+	return join(
+		both(x86.PSLLW, x86.VPSLLW, shiftsVector(shiftLeftWords)), both(x86.PSLLD, x86.VPSLLD, shiftsVector(shiftLeftDwords)),
+		both(x86.PSLLQ, x86.VPSLLQ, shiftsVector(shiftLeftQwords)),
+		both(x86.PSRLW, x86.VPSRLW, shiftsVector(shiftRightWords)), both(x86.PSRLD, x86.VPSRLD, shiftsVector(shiftRightDwords)),
+		both(x86.PSRLQ, x86.VPSRLQ, shiftsVector(shiftRightQwords)),
+		both(x86.PSRAW, x86.VPSRAW, shiftsVector(shiftSignedWords)), both(x86.PSRAD, x86.VPSRAD, shiftsVector(shiftSignedDwords)),
+		both(x86.PSLLDQ, x86.VPSLLDQ, shiftsLanes(shiftLeftBytes)), both(x86.PSRLDQ, x86.VPSRLDQ, shiftsLanes(shiftRightBytes)),
+		rows{
+			x86.VPSLLVD: {plain: words(shiftLeftEachDword)}, x86.VPSLLVQ: {plain: words(shiftLeftQwords)},
+			x86.VPSRLVD: {plain: words(shiftRightEachDword)}, x86.VPSRLVQ: {plain: words(shiftRightQwords)},
+			x86.VPSRAVD: {plain: words(shiftSignedEachDword)},
+		},
+	)
+}

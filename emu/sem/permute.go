@@ -282,32 +282,34 @@ func tests(kept uint64) semantics {
 	}
 }
 
-var permuteRows = join(
-	both(x86.VBROADCASTSS, x86.VPBROADCASTD, broadcast(repeatDword)), both(x86.VBROADCASTSD, x86.VPBROADCASTQ, broadcast(repeatQword)),
-	both(x86.VBROADCASTF128, x86.VBROADCASTI128, (*Machine).broadcastLane),
-	both(x86.VINSERTF128, x86.VINSERTI128, (*Machine).insertLane), both(x86.VEXTRACTF128, x86.VEXTRACTI128, (*Machine).extractLane),
-	both(x86.VPERM2F128, x86.VPERM2I128, (*Machine).permuteLanes), both(x86.VPERMD, x86.VPERMPS, (*Machine).permuteDwords),
-	both(x86.VPERMQ, x86.VPERMPD, (*Machine).permuteQwords),
-	rows{x86.VPBROADCASTB: {plain: broadcast(repeatByte)}, x86.VPBROADCASTW: {plain: broadcast(repeatWord)}},
+func permuteRows() parts {
+	return join(
+		both(x86.VBROADCASTSS, x86.VPBROADCASTD, broadcast(repeatDword)), both(x86.VBROADCASTSD, x86.VPBROADCASTQ, broadcast(repeatQword)),
+		both(x86.VBROADCASTF128, x86.VBROADCASTI128, (*Machine).broadcastLane),
+		both(x86.VINSERTF128, x86.VINSERTI128, (*Machine).insertLane), both(x86.VEXTRACTF128, x86.VEXTRACTI128, (*Machine).extractLane),
+		both(x86.VPERM2F128, x86.VPERM2I128, (*Machine).permuteLanes), both(x86.VPERMD, x86.VPERMPS, (*Machine).permuteDwords),
+		both(x86.VPERMQ, x86.VPERMPD, (*Machine).permuteQwords),
+		rows{x86.VPBROADCASTB: {plain: broadcast(repeatByte)}, x86.VPBROADCASTW: {plain: broadcast(repeatWord)}},
 
-	both(x86.PMOVSXBW, x86.VPMOVSXBW, extends(8, 16, true)), both(x86.PMOVSXBD, x86.VPMOVSXBD, extends(8, 32, true)),
-	both(x86.PMOVSXBQ, x86.VPMOVSXBQ, extends(8, 64, true)), both(x86.PMOVSXWD, x86.VPMOVSXWD, extends(16, 32, true)),
-	both(x86.PMOVSXWQ, x86.VPMOVSXWQ, extends(16, 64, true)), both(x86.PMOVSXDQ, x86.VPMOVSXDQ, extends(32, 64, true)),
-	both(x86.PMOVZXBW, x86.VPMOVZXBW, extends(8, 16, false)), both(x86.PMOVZXBD, x86.VPMOVZXBD, extends(8, 32, false)),
-	both(x86.PMOVZXBQ, x86.VPMOVZXBQ, extends(8, 64, false)), both(x86.PMOVZXWD, x86.VPMOVZXWD, extends(16, 32, false)),
-	both(x86.PMOVZXWQ, x86.VPMOVZXWQ, extends(16, 64, false)), both(x86.PMOVZXDQ, x86.VPMOVZXDQ, extends(32, 64, false)),
+		both(x86.PMOVSXBW, x86.VPMOVSXBW, extends(8, 16, true)), both(x86.PMOVSXBD, x86.VPMOVSXBD, extends(8, 32, true)),
+		both(x86.PMOVSXBQ, x86.VPMOVSXBQ, extends(8, 64, true)), both(x86.PMOVSXWD, x86.VPMOVSXWD, extends(16, 32, true)),
+		both(x86.PMOVSXWQ, x86.VPMOVSXWQ, extends(16, 64, true)), both(x86.PMOVSXDQ, x86.VPMOVSXDQ, extends(32, 64, true)),
+		both(x86.PMOVZXBW, x86.VPMOVZXBW, extends(8, 16, false)), both(x86.PMOVZXBD, x86.VPMOVZXBD, extends(8, 32, false)),
+		both(x86.PMOVZXBQ, x86.VPMOVZXBQ, extends(8, 64, false)), both(x86.PMOVZXWD, x86.VPMOVZXWD, extends(16, 32, false)),
+		both(x86.PMOVZXWQ, x86.VPMOVZXWQ, extends(16, 64, false)), both(x86.PMOVZXDQ, x86.VPMOVZXDQ, extends(32, 64, false)),
 
-	both(x86.PINSRB, x86.VPINSRB, insert(8)), both(x86.PINSRW, x86.VPINSRW, insert(16)),
-	both(x86.PINSRD, x86.VPINSRD, insert(32)), both(x86.PINSRQ, x86.VPINSRQ, insert(64)),
-	both(x86.PEXTRB, x86.VPEXTRB, extract(8)), both(x86.PEXTRW, x86.VPEXTRW, extract(16)),
-	both(x86.PEXTRD, x86.VPEXTRD, extract(32)), both(x86.PEXTRQ, x86.VPEXTRQ, extract(64)),
-	both(x86.EXTRACTPS, x86.VEXTRACTPS, extract(32)), both(x86.INSERTPS, x86.VINSERTPS, (*Machine).insertSingle),
+		both(x86.PINSRB, x86.VPINSRB, insert(8)), both(x86.PINSRW, x86.VPINSRW, insert(16)),
+		both(x86.PINSRD, x86.VPINSRD, insert(32)), both(x86.PINSRQ, x86.VPINSRQ, insert(64)),
+		both(x86.PEXTRB, x86.VPEXTRB, extract(8)), both(x86.PEXTRW, x86.VPEXTRW, extract(16)),
+		both(x86.PEXTRD, x86.VPEXTRD, extract(32)), both(x86.PEXTRQ, x86.VPEXTRQ, extract(64)),
+		both(x86.EXTRACTPS, x86.VEXTRACTPS, extract(32)), both(x86.INSERTPS, x86.VINSERTPS, (*Machine).insertSingle),
 
-	both(x86.BLENDPS, x86.VBLENDPS, lanesBy(blendBy(32), 4)), both(x86.BLENDPD, x86.VBLENDPD, lanesBy(blendBy(64), 2)),
-	both(x86.PBLENDW, x86.VPBLENDW, lanesBy(blendBy(16), 0)), rows{x86.VPBLENDD: {plain: lanesBy(blendBy(32), 4)}},
-	both(x86.PBLENDVB, x86.VPBLENDVB, blend(signBytesFilled)), both(x86.BLENDVPS, x86.VBLENDVPS, blend(signDwordsFilled)),
-	both(x86.BLENDVPD, x86.VBLENDVPD, blend(signQwordFilled)),
+		both(x86.BLENDPS, x86.VBLENDPS, lanesBy(blendBy(32), 4)), both(x86.BLENDPD, x86.VBLENDPD, lanesBy(blendBy(64), 2)),
+		both(x86.PBLENDW, x86.VPBLENDW, lanesBy(blendBy(16), 0)), rows{x86.VPBLENDD: {plain: lanesBy(blendBy(32), 4)}},
+		both(x86.PBLENDVB, x86.VPBLENDVB, blend(signBytesFilled)), both(x86.BLENDVPS, x86.VBLENDVPS, blend(signDwordsFilled)),
+		both(x86.BLENDVPD, x86.VBLENDVPD, blend(signQwordFilled)),
 
-	both(x86.PTEST, x86.VPTEST, tests(^uint64(0))),
-	rows{x86.VTESTPS: {plain: tests(highOfDwords)}, x86.VTESTPD: {plain: tests(1 << 63)}},
-)
+		both(x86.PTEST, x86.VPTEST, tests(^uint64(0))),
+		rows{x86.VTESTPS: {plain: tests(highOfDwords)}, x86.VTESTPD: {plain: tests(1 << 63)}},
+	)
+}

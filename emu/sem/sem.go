@@ -26,10 +26,15 @@ type semantics = func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault
 
 // Of returns the semantics of g, nil if there are none.
 func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
-	r := rowOf(g.Op)
-	switch {
-	case guest.Privileged(g.Op):
+	if guest.Privileged(g.Op) {
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
+	}
+	if g.Kind == guest.Emulated && g.Enc != x86.EVEX {
+		if f := emulatedRows()[g.Op].emulated; f != nil {
+			return f
+		}
+	}
+	switch r := rowOf(g.Op); {
 	case g.Enc == x86.EVEX:
 		return r.evex
 	case g.Kind == guest.Emulated && r.emulated != nil:

@@ -10,15 +10,17 @@ import (
 
 const rotateFlags = x86.CF | x86.OF
 
-var shiftRows = rows{
-	x86.SHL: {plain: shifts(Shl, x86.StatusFlags)}, x86.SHR: {plain: shifts(Shr, x86.StatusFlags)}, x86.SAR: {plain: shifts(Sar, x86.StatusFlags)},
-	x86.ROL: {plain: shifts(Rol, rotateFlags)}, x86.ROR: {plain: shifts(Ror, rotateFlags)},
-	x86.RCL: {plain: shifts(rcl, rotateFlags)}, x86.RCR: {plain: shifts(rcr, rotateFlags)},
-	x86.SHLD: {plain: doubleShifts(shld)}, x86.SHRD: {plain: doubleShifts(shrd)},
-	x86.SHLX: {plain: shiftsWithoutFlags(func(x uint64, n uint, _ uint8) uint64 { return x << n })},
-	x86.SHRX: {plain: shiftsWithoutFlags(func(x uint64, n uint, _ uint8) uint64 { return x >> n })},
-	x86.SARX: {plain: shiftsWithoutFlags(func(x uint64, n uint, size uint8) uint64 { return uint64(int64(signed(x, size)) >> n) })},
-	x86.RORX: {plain: shiftsWithoutFlags(func(x uint64, n uint, size uint8) uint64 { return x>>n | x<<(8*uint(size)-n) })},
+func shiftRows() rows {
+	return rows{
+		x86.SHL: {plain: shifts(Shl, x86.StatusFlags)}, x86.SHR: {plain: shifts(Shr, x86.StatusFlags)}, x86.SAR: {plain: shifts(Sar, x86.StatusFlags)},
+		x86.ROL: {plain: shifts(Rol, rotateFlags)}, x86.ROR: {plain: shifts(Ror, rotateFlags)},
+		x86.RCL: {plain: shifts(rcl, rotateFlags)}, x86.RCR: {plain: shifts(rcr, rotateFlags)},
+		x86.SHLD: {plain: doubleShifts(shld)}, x86.SHRD: {plain: doubleShifts(shrd)},
+		x86.SHLX: {plain: shiftsWithoutFlags(func(x uint64, n uint, _ uint8) uint64 { return x << n })},
+		x86.SHRX: {plain: shiftsWithoutFlags(func(x uint64, n uint, _ uint8) uint64 { return x >> n })},
+		x86.SARX: {plain: shiftsWithoutFlags(func(x uint64, n uint, size uint8) uint64 { return uint64(int64(signed(x, size)) >> n) })},
+		x86.RORX: {plain: shiftsWithoutFlags(func(x uint64, n uint, size uint8) uint64 { return x>>n | x<<(8*uint(size)-n) })},
+	}
 }
 
 // countOf masks a count: "to 5 bits, or 6 bits with a 64-bit operand" (SDM Vol. 2, SHL).

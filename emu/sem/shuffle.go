@@ -194,26 +194,28 @@ func duplicateOdd(x uint64) uint64  { return interleaveDwords(x>>32, x>>32) }
 // duplicateLow is MOVDDUP.
 func duplicateLow(l lane) lane { return lane{l.low, l.low} }
 
-var shuffleRows = join(
-	both(x86.PUNPCKLBW, x86.VPUNPCKLBW, unpackLow(interleaveBytes)), both(x86.PUNPCKHBW, x86.VPUNPCKHBW, unpackHigh(interleaveBytes)),
-	both(x86.PUNPCKLWD, x86.VPUNPCKLWD, unpackLow(interleaveWords)), both(x86.PUNPCKHWD, x86.VPUNPCKHWD, unpackHigh(interleaveWords)),
-	both(x86.PUNPCKLDQ, x86.VPUNPCKLDQ, unpackLow(interleaveDwords)), both(x86.PUNPCKHDQ, x86.VPUNPCKHDQ, unpackHigh(interleaveDwords)),
-	both(x86.PUNPCKLQDQ, x86.VPUNPCKLQDQ, lanes(lowWords)), both(x86.PUNPCKHQDQ, x86.VPUNPCKHQDQ, lanes(highWords)),
-	both(x86.UNPCKLPS, x86.VUNPCKLPS, unpackLow(interleaveDwords)), both(x86.UNPCKHPS, x86.VUNPCKHPS, unpackHigh(interleaveDwords)),
-	both(x86.UNPCKLPD, x86.VUNPCKLPD, lanes(lowWords)), both(x86.UNPCKHPD, x86.VUNPCKHPD, lanes(highWords)),
+func shuffleRows() parts {
+	return join(
+		both(x86.PUNPCKLBW, x86.VPUNPCKLBW, unpackLow(interleaveBytes)), both(x86.PUNPCKHBW, x86.VPUNPCKHBW, unpackHigh(interleaveBytes)),
+		both(x86.PUNPCKLWD, x86.VPUNPCKLWD, unpackLow(interleaveWords)), both(x86.PUNPCKHWD, x86.VPUNPCKHWD, unpackHigh(interleaveWords)),
+		both(x86.PUNPCKLDQ, x86.VPUNPCKLDQ, unpackLow(interleaveDwords)), both(x86.PUNPCKHDQ, x86.VPUNPCKHDQ, unpackHigh(interleaveDwords)),
+		both(x86.PUNPCKLQDQ, x86.VPUNPCKLQDQ, lanes(lowWords)), both(x86.PUNPCKHQDQ, x86.VPUNPCKHQDQ, lanes(highWords)),
+		both(x86.UNPCKLPS, x86.VUNPCKLPS, unpackLow(interleaveDwords)), both(x86.UNPCKHPS, x86.VUNPCKHPS, unpackHigh(interleaveDwords)),
+		both(x86.UNPCKLPD, x86.VUNPCKLPD, lanes(lowWords)), both(x86.UNPCKHPD, x86.VUNPCKHPD, lanes(highWords)),
 
-	both(x86.PACKSSWB, x86.VPACKSSWB, pairs(packSignedWords)), both(x86.PACKUSWB, x86.VPACKUSWB, pairs(packUnsignedWords)),
-	both(x86.PACKSSDW, x86.VPACKSSDW, pairs(packSignedDwords)), both(x86.PACKUSDW, x86.VPACKUSDW, pairs(packUnsignedDwords)),
+		both(x86.PACKSSWB, x86.VPACKSSWB, pairs(packSignedWords)), both(x86.PACKUSWB, x86.VPACKUSWB, pairs(packUnsignedWords)),
+		both(x86.PACKSSDW, x86.VPACKSSDW, pairs(packSignedDwords)), both(x86.PACKUSDW, x86.VPACKUSDW, pairs(packUnsignedDwords)),
 
-	both(x86.PSHUFB, x86.VPSHUFB, byteShuffle()), both(x86.PALIGNR, x86.VPALIGNR, alignRight()),
-	both(x86.PSHUFLW, x86.VPSHUFLW, eachLaneBy(shuffleLowWords, 0)), both(x86.PSHUFHW, x86.VPSHUFHW, eachLaneBy(shuffleHighWords, 0)),
-	both(x86.PSHUFD, x86.VPSHUFD, eachLaneBy(shuffleDwords, 0)),
-	both(x86.SHUFPS, x86.VSHUFPS, lanesBy(shuffleSingles, 0)), both(x86.SHUFPD, x86.VSHUFPD, lanesBy(shuffleDoubles, 2)),
-	both(x86.MOVSLDUP, x86.VMOVSLDUP, eachWord(duplicateEven)), both(x86.MOVSHDUP, x86.VMOVSHDUP, eachWord(duplicateOdd)),
-	both(x86.MOVDDUP, x86.VMOVDDUP, eachLane(duplicateLow)),
-	rows{
-		x86.PSHUFW:    {plain: (*Machine).shuffleWordMMX},
-		x86.VPERMILPS: {plain: byImmediate(eachLaneBy(shuffleDwords, 0), lanes(permuteSinglesBy))},
-		x86.VPERMILPD: {plain: byImmediate(eachLaneBy(permuteDoubles, 2), lanes(permuteDoublesBy))},
-	},
-)
+		both(x86.PSHUFB, x86.VPSHUFB, byteShuffle()), both(x86.PALIGNR, x86.VPALIGNR, alignRight()),
+		both(x86.PSHUFLW, x86.VPSHUFLW, eachLaneBy(shuffleLowWords, 0)), both(x86.PSHUFHW, x86.VPSHUFHW, eachLaneBy(shuffleHighWords, 0)),
+		both(x86.PSHUFD, x86.VPSHUFD, eachLaneBy(shuffleDwords, 0)),
+		both(x86.SHUFPS, x86.VSHUFPS, lanesBy(shuffleSingles, 0)), both(x86.SHUFPD, x86.VSHUFPD, lanesBy(shuffleDoubles, 2)),
+		both(x86.MOVSLDUP, x86.VMOVSLDUP, eachWord(duplicateEven)), both(x86.MOVSHDUP, x86.VMOVSHDUP, eachWord(duplicateOdd)),
+		both(x86.MOVDDUP, x86.VMOVDDUP, eachLane(duplicateLow)),
+		rows{
+			x86.PSHUFW:    {plain: (*Machine).shuffleWordMMX},
+			x86.VPERMILPS: {plain: byImmediate(eachLaneBy(shuffleDwords, 0), lanes(permuteSinglesBy))},
+			x86.VPERMILPD: {plain: byImmediate(eachLaneBy(permuteDoubles, 2), lanes(permuteDoublesBy))},
+		},
+	)
+}

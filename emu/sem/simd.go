@@ -1,7 +1,9 @@
 package sem
 
 // simdRows are moves, integers, logic and shuffles in vector and MMX registers.
-var simdRows = join(
-	mmxRows, packedRows, packedMulRows, packedShiftRows, shuffleRows, permuteRows, vectorMoveRows, maskedRows,
-	compareStringRows, cryptoRows, galoisRows,
-)
+func simdRows() parts {
+	return join(
+		mmxRows(), packedRows(), packedMulRows(), packedShiftRows(), shuffleRows(), permuteRows(), vectorMoveRows(), maskedRows(),
+		compareStringRows(), cryptoRows(), galoisRows(),
+	)
+}

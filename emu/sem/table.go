@@ -47,13 +47,16 @@ func join(list ...part) (joined parts) {
 
 // table has what is executed in Go, by operation. It is made when it is first looked at: programs whose code the CPU executes do without.
 var table = sync.OnceValue(func() []row {
-	all := merged(join(systemRows, arithRows, shiftRows, multiplyRows, bitRows, moveRows, simdRows, floatRows, x87Rows, maskRows, evexRows))
+	all := merged(join(systemRows(), arithRows(), shiftRows(), multiplyRows(), bitRows(), moveRows(), simdRows(), floatRows(), x87Rows(), maskRows(), evexRows()))
 	t := make([]row, slices.Max(slices.Collect(maps.Keys(all)))+1)
 	for op, r := range all {
 		t[op] = r
 	}
 	return t
 })
+
+// emulatedRows are systemRows. A program that executes little else in Go, as most do, does without the others.
+var emulatedRows = sync.OnceValue(systemRows)
 
 // rowOf returns the row of op, an empty one if it has none.
 func rowOf(op x86.Op) *row {
@@ -89,32 +92,34 @@ func merged(list parts) rows {
 
 // systemRows have what all engines emulate, or some forms of it: such an instruction has kind guest.Emulated, and there is a row for each of
 // them, which TestTable checks.
-var systemRows = rows{
-	// What a program may ask of its CPU.
-	x86.CPUID: {emulated: (*Machine).cpuid}, x86.XGETBV: {emulated: (*Machine).xgetbv}, x86.RDPID: {emulated: (*Machine).rdpid},
-	x86.RDTSC: {emulated: (*Machine).rdtsc}, x86.RDTSCP: {emulated: (*Machine).rdtsc},
-	x86.RDRAND: {emulated: (*Machine).random}, x86.RDSEED: {emulated: (*Machine).random},
-	x86.RDFSBASE: {emulated: rdbase(fsBase)}, x86.RDGSBASE: {emulated: rdbase(gsBase)},
-	x86.WRFSBASE: {emulated: wrbase(fsBase)}, x86.WRGSBASE: {emulated: wrbase(gsBase)},
-	x86.INT3: {emulated: (*Machine).interrupt}, x86.INT: {emulated: (*Machine).interrupt},
+func systemRows() rows {
+	return rows{
+		// What a program may ask of its CPU.
+		x86.CPUID: {emulated: (*Machine).cpuid}, x86.XGETBV: {emulated: (*Machine).xgetbv}, x86.RDPID: {emulated: (*Machine).rdpid},
+		x86.RDTSC: {emulated: (*Machine).rdtsc}, x86.RDTSCP: {emulated: (*Machine).rdtsc},
+		x86.RDRAND: {emulated: (*Machine).random}, x86.RDSEED: {emulated: (*Machine).random},
+		x86.RDFSBASE: {emulated: rdbase(fsBase)}, x86.RDGSBASE: {emulated: rdbase(gsBase)},
+		x86.WRFSBASE: {emulated: wrbase(fsBase)}, x86.WRGSBASE: {emulated: wrbase(gsBase)},
+		x86.INT3: {emulated: (*Machine).interrupt}, x86.INT: {emulated: (*Machine).interrupt},
 
-	// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT that with a segment.
-	x86.MOV: {emulated: (*Machine).segment}, x86.PUSH: {emulated: (*Machine).segment}, x86.POP: {emulated: (*Machine).segment},
-	x86.PUSHF: {emulated: (*Machine).pushf}, x86.POPF: {emulated: (*Machine).popf},
-	x86.ENTER: {emulated: (*Machine).enterFrame}, x86.LEAVE: {emulated: (*Machine).leave16}, x86.XLAT: {emulated: (*Machine).translateByte, plain: (*Machine).translateByte},
-	x86.CLFLUSH: {plain: (*Machine).touch, fallback: anyForm},
+		// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT that with a segment.
+		x86.MOV: {emulated: (*Machine).segment}, x86.PUSH: {emulated: (*Machine).segment}, x86.POP: {emulated: (*Machine).segment},
+		x86.PUSHF: {emulated: (*Machine).pushf}, x86.POPF: {emulated: (*Machine).popf},
+		x86.ENTER: {emulated: (*Machine).enterFrame}, x86.LEAVE: {emulated: (*Machine).leave16}, x86.XLAT: {emulated: (*Machine).translateByte, plain: (*Machine).translateByte},
+		x86.CLFLUSH: {plain: (*Machine).touch, fallback: anyForm},
 
-	// Strings with 32-bit addresses or a segment.
-	x86.MOVS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.STOS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.LODS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
-	x86.SCAS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.CMPS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
+		// Strings with 32-bit addresses or a segment.
+		x86.MOVS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.STOS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.LODS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
+		x86.SCAS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn}, x86.CMPS: {emulated: (*Machine).stringInsn, plain: (*Machine).stringInsn},
 
-	// The state of x87, SSE and AVX.
-	x86.FXSAVE: {emulated: (*Machine).fxsave}, x86.FXSAVE64: {emulated: (*Machine).fxsave},
-	x86.FXRSTOR: {emulated: (*Machine).fxrstor}, x86.FXRSTOR64: {emulated: (*Machine).fxrstor},
-	x86.XSAVE: {emulated: (*Machine).xsave}, x86.XSAVE64: {emulated: (*Machine).xsave},
-	x86.XRSTOR: {emulated: (*Machine).xrstor}, x86.XRSTOR64: {emulated: (*Machine).xrstor},
-	x86.FNSTENV: {emulated: (*Machine).fnstenv}, x86.FLDENV: {emulated: (*Machine).fldenv},
-	x86.FNSAVE: {emulated: (*Machine).fnsave}, x86.FRSTOR: {emulated: (*Machine).frstor},
+		// The state of x87, SSE and AVX.
+		x86.FXSAVE: {emulated: (*Machine).fxsave}, x86.FXSAVE64: {emulated: (*Machine).fxsave},
+		x86.FXRSTOR: {emulated: (*Machine).fxrstor}, x86.FXRSTOR64: {emulated: (*Machine).fxrstor},
+		x86.XSAVE: {emulated: (*Machine).xsave}, x86.XSAVE64: {emulated: (*Machine).xsave},
+		x86.XRSTOR: {emulated: (*Machine).xrstor}, x86.XRSTOR64: {emulated: (*Machine).xrstor},
+		x86.FNSTENV: {emulated: (*Machine).fnstenv}, x86.FLDENV: {emulated: (*Machine).fldenv},
+		x86.FNSAVE: {emulated: (*Machine).fnsave}, x86.FRSTOR: {emulated: (*Machine).frstor},
+	}
 }
 
 // Has reports whether emu/unicorn leaves g to Execute though its kind is Plain: its CPU lacks it, or does it wrongly.

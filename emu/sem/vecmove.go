@@ -147,23 +147,25 @@ func (m *Machine) clearAll(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.clearUpper(c, g)
 }
 
-var vectorMoveRows = join(
-	both(x86.MOVAPS, x86.VMOVAPS, (*Machine).moveVector), both(x86.MOVAPD, x86.VMOVAPD, (*Machine).moveVector),
-	both(x86.MOVUPS, x86.VMOVUPS, (*Machine).moveVector), both(x86.MOVUPD, x86.VMOVUPD, (*Machine).moveVector),
-	both(x86.MOVDQA, x86.VMOVDQA, (*Machine).moveVector), both(x86.MOVDQU, x86.VMOVDQU, (*Machine).moveVector),
-	both(x86.MOVNTPS, x86.VMOVNTPS, (*Machine).moveVector), both(x86.MOVNTPD, x86.VMOVNTPD, (*Machine).moveVector),
-	both(x86.MOVNTDQ, x86.VMOVNTDQ, (*Machine).moveVector), both(x86.MOVNTDQA, x86.VMOVNTDQA, (*Machine).moveVector),
-	both(x86.LDDQU, x86.VLDDQU, (*Machine).moveVector),
-	both(x86.MOVSS, x86.VMOVSS, moveScalar(4)), both(x86.MOVSD, x86.VMOVSD, moveScalar(8)),
-	both(x86.MOVLPS, x86.VMOVLPS, moveHalf(false)), both(x86.MOVLPD, x86.VMOVLPD, moveHalf(false)),
-	both(x86.MOVHPS, x86.VMOVHPS, moveHalf(true)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(true)),
-	both(x86.MOVHLPS, x86.VMOVHLPS, lanes(highToLow)), both(x86.MOVLHPS, x86.VMOVLHPS, lanes(lowToHigh)),
-	both(x86.MOVD, x86.VMOVD, (*Machine).moveWord), both(x86.MOVQ, x86.VMOVQ, (*Machine).moveWord),
-	both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(SignsOfBytes, 8)),
-	both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
-	rows{
-		x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},
-		x86.MOVNTI:     {plain: move},
-		x86.VZEROUPPER: {plain: (*Machine).clearUpper}, x86.VZEROALL: {plain: (*Machine).clearAll},
-	},
-)
+func vectorMoveRows() parts {
+	return join(
+		both(x86.MOVAPS, x86.VMOVAPS, (*Machine).moveVector), both(x86.MOVAPD, x86.VMOVAPD, (*Machine).moveVector),
+		both(x86.MOVUPS, x86.VMOVUPS, (*Machine).moveVector), both(x86.MOVUPD, x86.VMOVUPD, (*Machine).moveVector),
+		both(x86.MOVDQA, x86.VMOVDQA, (*Machine).moveVector), both(x86.MOVDQU, x86.VMOVDQU, (*Machine).moveVector),
+		both(x86.MOVNTPS, x86.VMOVNTPS, (*Machine).moveVector), both(x86.MOVNTPD, x86.VMOVNTPD, (*Machine).moveVector),
+		both(x86.MOVNTDQ, x86.VMOVNTDQ, (*Machine).moveVector), both(x86.MOVNTDQA, x86.VMOVNTDQA, (*Machine).moveVector),
+		both(x86.LDDQU, x86.VLDDQU, (*Machine).moveVector),
+		both(x86.MOVSS, x86.VMOVSS, moveScalar(4)), both(x86.MOVSD, x86.VMOVSD, moveScalar(8)),
+		both(x86.MOVLPS, x86.VMOVLPS, moveHalf(false)), both(x86.MOVLPD, x86.VMOVLPD, moveHalf(false)),
+		both(x86.MOVHPS, x86.VMOVHPS, moveHalf(true)), both(x86.MOVHPD, x86.VMOVHPD, moveHalf(true)),
+		both(x86.MOVHLPS, x86.VMOVHLPS, lanes(highToLow)), both(x86.MOVLHPS, x86.VMOVLHPS, lanes(lowToHigh)),
+		both(x86.MOVD, x86.VMOVD, (*Machine).moveWord), both(x86.MOVQ, x86.VMOVQ, (*Machine).moveWord),
+		both(x86.PMOVMSKB, x86.VPMOVMSKB, signs(SignsOfBytes, 8)),
+		both(x86.MOVMSKPS, x86.VMOVMSKPS, signs(signsOfDwords, 2)), both(x86.MOVMSKPD, x86.VMOVMSKPD, signs(signOfQword, 1)),
+		rows{
+			x86.MOVQ2DQ: {plain: (*Machine).moveWord}, x86.MOVDQ2Q: {plain: (*Machine).moveWord}, x86.MOVNTQ: {plain: (*Machine).moveWord},
+			x86.MOVNTI:     {plain: move},
+			x86.VZEROUPPER: {plain: (*Machine).clearUpper}, x86.VZEROALL: {plain: (*Machine).clearAll},
+		},
+	)
+}

@@ -271,29 +271,33 @@ func x87Row(compute x87Arithmetic, of x87Format) row { return row{plain: x87Insn
 func x87PopRow(compute x87Arithmetic) row { return row{plain: x87Insn(compute, x87Float, true)} }
 
 // x87Rows are x87's part of the table.
-var x87Rows = join(x87ComputeRows, x87MoveRows, x87CompareRows, x87ControlRows)
+func x87Rows() parts {
+	return join(x87ComputeRows(), x87MoveRows(), x87CompareRows(), x87ControlRows())
+}
 
 // x87ComputeRows are the instructions that compute.
-var x87ComputeRows = rows{
-	// CPUs differ in the last bit of these.
-	x86.FSIN: {emulated: unary(soft.Fsin, false, soft.C2)}, x86.FCOS: {emulated: unary(soft.Fcos, false, soft.C2)},
-	x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
-	x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
-	x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
+func x87ComputeRows() rows {
+	return rows{
+		// CPUs differ in the last bit of these.
+		x86.FSIN: {emulated: unary(soft.Fsin, false, soft.C2)}, x86.FCOS: {emulated: unary(soft.Fcos, false, soft.C2)},
+		x86.FSINCOS: {emulated: unary(soft.Fsincos, true, soft.C2)}, x86.FPTAN: {emulated: unary(soft.Fptan, true, soft.C2)},
+		x86.F2XM1: {emulated: unary(soft.F2xm1, false, 0)}, x86.FPATAN: {emulated: binaryPop(soft.Fpatan)},
+		x86.FYL2X: {emulated: binaryPop(soft.Fyl2x)}, x86.FYL2XP1: {emulated: binaryPop(soft.Fyl2xp1)},
 
-	x86.FADD: x87Row(soft.Add, x87Float), x86.FIADD: x87Row(soft.Add, x87Integer), x86.FADDP: x87PopRow(soft.Add),
-	x86.FSUB: x87Row(soft.Sub, x87Float), x86.FISUB: x87Row(soft.Sub, x87Integer), x86.FSUBP: x87PopRow(soft.Sub),
-	x86.FSUBR:  x87Row(reversedX87(soft.Sub), x87Float),
-	x86.FISUBR: x87Row(reversedX87(soft.Sub), x87Integer),
-	x86.FSUBRP: x87PopRow(reversedX87(soft.Sub)),
-	x86.FMUL:   x87Row(soft.Mul, x87Float), x86.FIMUL: x87Row(soft.Mul, x87Integer), x86.FMULP: x87PopRow(soft.Mul),
-	x86.FDIV: x87Row(soft.Div, x87Float), x86.FIDIV: x87Row(soft.Div, x87Integer), x86.FDIVP: x87PopRow(soft.Div),
-	x86.FDIVR:  x87Row(reversedX87(soft.Div), x87Float),
-	x86.FIDIVR: x87Row(reversedX87(soft.Div), x87Integer),
-	x86.FDIVRP: x87PopRow(reversedX87(soft.Div)),
+		x86.FADD: x87Row(soft.Add, x87Float), x86.FIADD: x87Row(soft.Add, x87Integer), x86.FADDP: x87PopRow(soft.Add),
+		x86.FSUB: x87Row(soft.Sub, x87Float), x86.FISUB: x87Row(soft.Sub, x87Integer), x86.FSUBP: x87PopRow(soft.Sub),
+		x86.FSUBR:  x87Row(reversedX87(soft.Sub), x87Float),
+		x86.FISUBR: x87Row(reversedX87(soft.Sub), x87Integer),
+		x86.FSUBRP: x87PopRow(reversedX87(soft.Sub)),
+		x86.FMUL:   x87Row(soft.Mul, x87Float), x86.FIMUL: x87Row(soft.Mul, x87Integer), x86.FMULP: x87PopRow(soft.Mul),
+		x86.FDIV: x87Row(soft.Div, x87Float), x86.FIDIV: x87Row(soft.Div, x87Integer), x86.FDIVP: x87PopRow(soft.Div),
+		x86.FDIVR:  x87Row(reversedX87(soft.Div), x87Float),
+		x86.FIDIVR: x87Row(reversedX87(soft.Div), x87Integer),
+		x86.FDIVRP: x87PopRow(reversedX87(soft.Div)),
 
-	x86.FSQRT: {plain: unary(onNumber(soft.Sqrt), false, 0)}, x86.FRNDINT: {plain: unary(onNumber(soft.RoundToInt), false, 0)},
-	x86.FSCALE: {plain: inRegisters(fscale)}, x86.FXTRACT: {plain: unary(soft.Fxtract, true, 0)},
-	x86.FPREM:  {plain: fprem(soft.Fprem)},
-	x86.FPREM1: {plain: fprem(soft.Fprem1)},
+		x86.FSQRT: {plain: unary(onNumber(soft.Sqrt), false, 0)}, x86.FRNDINT: {plain: unary(onNumber(soft.RoundToInt), false, 0)},
+		x86.FSCALE: {plain: inRegisters(fscale)}, x86.FXTRACT: {plain: unary(soft.Fxtract, true, 0)},
+		x86.FPREM:  {plain: fprem(soft.Fprem)},
+		x86.FPREM1: {plain: fprem(soft.Fprem1)},
+	}
 }

@@ -84,11 +84,13 @@ func fxam(x x87, _ *guest.Insn) {
 }
 
 // x87CompareRows are the instructions that compare.
-var x87CompareRows = rows{
-	x86.FCOM: {plain: fcom(x87Float, true, 0)}, x86.FCOMP: {plain: fcom(x87Float, true, 1)}, x86.FCOMPP: {plain: fcom(x87Float, true, 2)},
-	x86.FICOM: {plain: fcom(x87Integer, true, 0)}, x86.FICOMP: {plain: fcom(x87Integer, true, 1)},
-	x86.FUCOM: {plain: fcom(x87Float, false, 0)}, x86.FUCOMP: {plain: fcom(x87Float, false, 1)}, x86.FUCOMPP: {plain: fcom(x87Float, false, 2)},
-	x86.FCOMI: {plain: fcomi(true, 0)}, x86.FCOMIP: {plain: fcomi(true, 1)},
-	x86.FUCOMI: {plain: fcomi(false, 0)}, x86.FUCOMIP: {plain: fcomi(false, 1)},
-	x86.FTST: {plain: inRegisters(ftst)}, x86.FXAM: {plain: inRegisters(fxam)},
+func x87CompareRows() rows {
+	return rows{
+		x86.FCOM: {plain: fcom(x87Float, true, 0)}, x86.FCOMP: {plain: fcom(x87Float, true, 1)}, x86.FCOMPP: {plain: fcom(x87Float, true, 2)},
+		x86.FICOM: {plain: fcom(x87Integer, true, 0)}, x86.FICOMP: {plain: fcom(x87Integer, true, 1)},
+		x86.FUCOM: {plain: fcom(x87Float, false, 0)}, x86.FUCOMP: {plain: fcom(x87Float, false, 1)}, x86.FUCOMPP: {plain: fcom(x87Float, false, 2)},
+		x86.FCOMI: {plain: fcomi(true, 0)}, x86.FCOMIP: {plain: fcomi(true, 1)},
+		x86.FUCOMI: {plain: fcomi(false, 0)}, x86.FUCOMIP: {plain: fcomi(false, 1)},
+		x86.FTST: {plain: inRegisters(ftst)}, x86.FXAM: {plain: inRegisters(fxam)},
+	}
 }

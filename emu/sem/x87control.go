@@ -77,11 +77,13 @@ func fnop(x87, *guest.Insn) {}
 func fignored(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return nil }
 
 // x87ControlRows are the instructions that have to do with the state.
-var x87ControlRows = rows{
-	x86.FNINIT: {plain: fninit}, x86.FNCLEX: {plain: fnclex},
-	x86.FLDCW: {plain: waiting(fldcw)}, x86.FNSTCW: {plain: fnstcw}, x86.FNSTSW: {plain: fnstsw},
-	x86.FINCSTP: {plain: moveTop(1)}, x86.FDECSTP: {plain: moveTop(-1)},
-	x86.FFREE: {plain: ffree(false)}, x86.FFREEP: {plain: ffree(true)},
-	x86.FNOP: {plain: inRegisters(fnop)}, x86.FWAIT: {plain: inRegisters(fnop)},
-	x86.FENI: {plain: fignored}, x86.FDISI: {plain: fignored}, x86.FSETPM: {plain: fignored},
+func x87ControlRows() rows {
+	return rows{
+		x86.FNINIT: {plain: fninit}, x86.FNCLEX: {plain: fnclex},
+		x86.FLDCW: {plain: waiting(fldcw)}, x86.FNSTCW: {plain: fnstcw}, x86.FNSTSW: {plain: fnstsw},
+		x86.FINCSTP: {plain: moveTop(1)}, x86.FDECSTP: {plain: moveTop(-1)},
+		x86.FFREE: {plain: ffree(false)}, x86.FFREEP: {plain: ffree(true)},
+		x86.FNOP: {plain: inRegisters(fnop)}, x86.FWAIT: {plain: inRegisters(fnop)},
+		x86.FENI: {plain: fignored}, x86.FDISI: {plain: fignored}, x86.FSETPM: {plain: fignored},
+	}
 }

@@ -227,22 +227,24 @@ func changeSign(change func(se uint16) uint16) semantics {
 }
 
 // x87MoveRows are the instructions that move numbers.
-var x87MoveRows = rows{
-	x86.FLD: {plain: waiting(fld)}, x86.FILD: {plain: waiting(fload(x87Integer))}, x86.FBLD: {plain: waiting(fload80(soft.FromBCD))},
-	x86.FST: {plain: fst(false)}, x86.FSTP: {plain: fst(true)},
-	x86.FIST: {plain: waiting(fstore(fstInteger, false))}, x86.FISTP: {plain: waiting(fstore(fstInteger, true))},
-	x86.FISTTP: {plain: waiting(fstore(fstTruncated, true))}, x86.FBSTP: {plain: waiting(fstore(fstDecimal, true))},
-	x86.FXCH: {plain: inRegisters(fxch)},
+func x87MoveRows() rows {
+	return rows{
+		x86.FLD: {plain: waiting(fld)}, x86.FILD: {plain: waiting(fload(x87Integer))}, x86.FBLD: {plain: waiting(fload80(soft.FromBCD))},
+		x86.FST: {plain: fst(false)}, x86.FSTP: {plain: fst(true)},
+		x86.FIST: {plain: waiting(fstore(fstInteger, false))}, x86.FISTP: {plain: waiting(fstore(fstInteger, true))},
+		x86.FISTTP: {plain: waiting(fstore(fstTruncated, true))}, x86.FBSTP: {plain: waiting(fstore(fstDecimal, true))},
+		x86.FXCH: {plain: inRegisters(fxch)},
 
-	x86.FLDZ: {plain: fconst(exactly(soft.F80{}))}, x86.FLD1: {plain: fconst(exactly(soft.F80{Mant: 1 << 63, SE: 0x3fff}))},
-	x86.FLDPI: {plain: fconst(soft.Fldpi)}, x86.FLDL2E: {plain: fconst(soft.Fldl2e)}, x86.FLDL2T: {plain: fconst(soft.Fldl2t)},
-	x86.FLDLG2: {plain: fconst(soft.Fldlg2)}, x86.FLDLN2: {plain: fconst(soft.Fldln2)},
+		x86.FLDZ: {plain: fconst(exactly(soft.F80{}))}, x86.FLD1: {plain: fconst(exactly(soft.F80{Mant: 1 << 63, SE: 0x3fff}))},
+		x86.FLDPI: {plain: fconst(soft.Fldpi)}, x86.FLDL2E: {plain: fconst(soft.Fldl2e)}, x86.FLDL2T: {plain: fconst(soft.Fldl2t)},
+		x86.FLDLG2: {plain: fconst(soft.Fldlg2)}, x86.FLDLN2: {plain: fconst(soft.Fldln2)},
 
-	x86.FCMOVB: {plain: fcmov(emu.FlagCF, true)}, x86.FCMOVNB: {plain: fcmov(emu.FlagCF, false)},
-	x86.FCMOVE: {plain: fcmov(emu.FlagZF, true)}, x86.FCMOVNE: {plain: fcmov(emu.FlagZF, false)},
-	x86.FCMOVBE: {plain: fcmov(emu.FlagCF|emu.FlagZF, true)}, x86.FCMOVNBE: {plain: fcmov(emu.FlagCF|emu.FlagZF, false)},
-	x86.FCMOVU: {plain: fcmov(emu.FlagPF, true)}, x86.FCMOVNU: {plain: fcmov(emu.FlagPF, false)},
+		x86.FCMOVB: {plain: fcmov(emu.FlagCF, true)}, x86.FCMOVNB: {plain: fcmov(emu.FlagCF, false)},
+		x86.FCMOVE: {plain: fcmov(emu.FlagZF, true)}, x86.FCMOVNE: {plain: fcmov(emu.FlagZF, false)},
+		x86.FCMOVBE: {plain: fcmov(emu.FlagCF|emu.FlagZF, true)}, x86.FCMOVNBE: {plain: fcmov(emu.FlagCF|emu.FlagZF, false)},
+		x86.FCMOVU: {plain: fcmov(emu.FlagPF, true)}, x86.FCMOVNU: {plain: fcmov(emu.FlagPF, false)},
 
-	x86.FCHS: {plain: changeSign(func(se uint16) uint16 { return se ^ 0x8000 })},
-	x86.FABS: {plain: changeSign(func(se uint16) uint16 { return se &^ 0x8000 })},
+		x86.FCHS: {plain: changeSign(func(se uint16) uint16 { return se ^ 0x8000 })},
+		x86.FABS: {plain: changeSign(func(se uint16) uint16 { return se &^ 0x8000 })},
+	}
 }
