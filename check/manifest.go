@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -198,11 +199,13 @@ func located(err error) error {
 }
 
 // wrongType is the decoder's message for a value of a type that a key does not have.
-var wrongType = regexp.MustCompile(`^cannot decode TOML (\w+) into struct field check\.\w+\.\w+ of type (\S+)$`)
+var wrongType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^cannot decode TOML (\w+) into struct field check\.\w+\.\w+ of type (\S+)$`)
+})
 
 // plain is a message of the decoder in words of manifests.
 func plain(message string) string {
-	m := wrongType.FindStringSubmatch(message)
+	m := wrongType().FindStringSubmatch(message)
 	if m == nil {
 		return message
 	}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ianlancetaylor/demangle"
 )
@@ -118,13 +119,15 @@ func (m *mender) print(ast demangle.AST) string {
 }
 
 // An srOrName is an identifier's length, or "sr" in front of one; or digits that are neither.
-var srOrName = regexp.MustCompile(`sr[N1-9]|(L[a-z]|[AST_])?[0-9]+`)
+var srOrName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`sr[N1-9]|(L[a-z]|[AST_])?[0-9]+`)
+})
 
 // markQualifiers puts "Ts", which says that a type follows, behind each "sr" of a mangled name.
 func markQualifiers(name string) string {
 	var b strings.Builder
 	for {
-		m := srOrName.FindStringIndex(name)
+		m := srOrName().FindStringIndex(name)
 		if m == nil {
 			b.WriteString(name)
 			return b.String()

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/internal/python"
 	"github.com/cgemu/cgemu/internal/usage"
@@ -134,7 +135,9 @@ func (p *parser) classify() error {
 	return nil
 }
 
-var negativeNumber = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
+var negativeNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
+})
 
 // option returns the option that an argument is, nil if it is an operand.
 func (p *parser) option(arg string) (*given, error) {
@@ -161,7 +164,7 @@ func (p *parser) option(arg string) (*given, error) {
 			names = append(names, m.name)
 		}
 		return nil, usagef("ambiguous option: %s could match %s", arg, strings.Join(names, ", "))
-	case negativeNumber.MatchString(arg), strings.Contains(arg, " "):
+	case negativeNumber().MatchString(arg), strings.Contains(arg, " "):
 		return nil, nil
 	}
 	return &given{name: arg}, nil

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -84,13 +85,15 @@ func (o *options) checkImage(f *pflag.FlagSet) error {
 }
 
 // bindValue is a value of --bind: a directory, where it is seen, and whether it is not to be changed.
-var bindValue = regexp.MustCompile(`^(.+?)(?::(.+?))?(?::(ro|rw))?$`)
+var bindValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+?)(?::(.+?))?(?::(ro|rw))?$`)
+})
 
 // bound is what --bind asks for: without a path, the directory is seen where the host has it.
 func (o *options) bound() (binds []cgemu.Bind) {
 	for _, b := range o.binds {
 		drive := filepath.VolumeName(b)
-		m := bindValue.FindStringSubmatch(b[len(drive):])
+		m := bindValue().FindStringSubmatch(b[len(drive):])
 		if m == nil {
 			m = []string{"", b, "", ""}
 		}
@@ -104,11 +107,13 @@ func (o *options) bound() (binds []cgemu.Bind) {
 }
 
 // volume is a value of docker's option -v, behind the letter of a drive.
-var volume = regexp.MustCompile(`^[^:]+:/[^:]*(:(ro|rw))?$`)
+var volume = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^:]+:/[^:]*(:(ro|rw))?$`)
+})
 
 // isVolume reports whether an argument behind -v is its value. drive is that of a path.
 func isVolume(arg string, drive func(string) string) bool {
-	return volume.MatchString(arg[len(drive(arg)):])
+	return volume().MatchString(arg[len(drive(arg)):])
 }
 
 // volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option, Valgrind's. Only the options

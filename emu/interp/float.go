@@ -2,6 +2,7 @@ package interp
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
@@ -35,16 +36,18 @@ func (e *Engine) compareFloats(x, y uint64, size int, signaling bool) {
 }
 
 // scalarOps have the codes of arithmetic on scalars by encoding: with a register and with memory.
-var scalarOps = map[x86.Op][2][2]uint16{
-	x86.ADDSS: scalarCodes("Add4"), x86.ADDSD: scalarCodes("Add8"), x86.SUBSS: scalarCodes("Sub4"), x86.SUBSD: scalarCodes("Sub8"),
-	x86.MULSS: scalarCodes("Mul4"), x86.MULSD: scalarCodes("Mul8"), x86.DIVSS: scalarCodes("Div4"), x86.DIVSD: scalarCodes("Div8"),
-	x86.VADDSS: scalarCodes("Add4"), x86.VADDSD: scalarCodes("Add8"), x86.VSUBSS: scalarCodes("Sub4"), x86.VSUBSD: scalarCodes("Sub8"),
-	x86.VMULSS: scalarCodes("Mul4"), x86.VMULSD: scalarCodes("Mul8"), x86.VDIVSS: scalarCodes("Div4"), x86.VDIVSD: scalarCodes("Div8"),
-}
+var scalarOps = sync.OnceValue(func() map[x86.Op][2][2]uint16 {
+	return map[x86.Op][2][2]uint16{
+		x86.ADDSS: scalarCodes("Add4"), x86.ADDSD: scalarCodes("Add8"), x86.SUBSS: scalarCodes("Sub4"), x86.SUBSD: scalarCodes("Sub8"),
+		x86.MULSS: scalarCodes("Mul4"), x86.MULSD: scalarCodes("Mul8"), x86.DIVSS: scalarCodes("Div4"), x86.DIVSD: scalarCodes("Div8"),
+		x86.VADDSS: scalarCodes("Add4"), x86.VADDSD: scalarCodes("Add8"), x86.VSUBSS: scalarCodes("Sub4"), x86.VSUBSD: scalarCodes("Sub8"),
+		x86.VMULSS: scalarCodes("Mul4"), x86.VMULSD: scalarCodes("Mul8"), x86.VDIVSS: scalarCodes("Div4"), x86.VDIVSD: scalarCodes("Div8"),
+	}
+})
 
 func scalarCodes(name string) (c [2][2]uint16) {
 	for i, enc := range []string{"Legacy", "Vex"} {
-		c[i] = [2]uint16{codes["opF"+name+"RR"+enc], codes["opF"+name+"RM"+enc]}
+		c[i] = [2]uint16{codes()["opF"+name+"RR"+enc], codes()["opF"+name+"RM"+enc]}
 	}
 	return c
 }
@@ -52,7 +55,7 @@ func scalarCodes(name string) (c [2][2]uint16) {
 // scalar emits arithmetic on scalars, and comparisons of them.
 func (t *translator) scalar() bool {
 	in := t.in
-	arithmetic, isArithmetic := scalarOps[in.Op]
+	arithmetic, isArithmetic := scalarOps()[in.Op]
 	comparison, isComparison := compareFloatCodes[in.Op]
 	if !isArithmetic && !isComparison {
 		return false

@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -169,19 +170,19 @@ type family [4]uint16
 
 const opNone = ^uint16(0)
 
-// codes has the code of each name.
-var codes = func() map[string]uint16 {
+// codes has the code of each name. It and all tables of codes are made when they are looked at, since most runs have no engine of this kind.
+var codes = sync.OnceValue(func() map[string]uint16 {
 	m := map[string]uint16{}
 	for code, name := range codeNames {
 		m[name] = uint16(code)
 	}
 	return m
-}()
+})
 
 // named returns the family whose names follow from format and a size.
 func named(format string) (f family) {
 	for k := range f {
-		code, ok := codes[fmt.Sprintf(format, 1<<k)]
+		code, ok := codes()[fmt.Sprintf(format, 1<<k)]
 		if f[k] = code; !ok {
 			f[k] = opNone
 		}
@@ -189,8 +190,13 @@ func named(format string) (f family) {
 	return f
 }
 
+// familyOf is named, when it is looked at.
+func familyOf(format string) func() family {
+	return sync.OnceValue(func() family { return named(format) })
+}
+
 // of returns the code for size bytes.
-func (f *family) of(size uint16) uint16 { return f[bits.TrailingZeros16(size)] }
+func (f family) of(size uint16) uint16 { return f[bits.TrailingZeros16(size)] }
 
 // flagged returns two families: one without flags, and one with them.
 func flagged(format string) [2]family { return [2]family{named(format), named(format + "F")} }
@@ -226,7 +232,7 @@ func (t *translator) insn() bool {
 	case guest.Nop:
 		return true
 	case guest.Lea:
-		return in.Args[0].Size >= 2 && t.emitMem(uop{code: leaCodes.of(in.Args[0].Size), d: gpr(&in.Args[0])})
+		return in.Args[0].Size >= 2 && t.emitMem(uop{code: leaCodes().of(in.Args[0].Size), d: gpr(&in.Args[0])})
 	case guest.Push:
 		return t.push()
 	case guest.Pop:
@@ -290,27 +296,27 @@ func (t *translator) plain() bool {
 }
 
 var (
-	leaCodes, moveCodes, moveImmCodes    = named("opLea%d"), named("opMov%d"), named("opMovI%d")
-	loadCodes, storeCodes, storeImmCodes = named("opLoad%d"), named("opStore%d"), named("opStoreI%d")
+	leaCodes, moveCodes, moveImmCodes    = familyOf("opLea%d"), familyOf("opMov%d"), familyOf("opMovI%d")
+	loadCodes, storeCodes, storeImmCodes = familyOf("opLoad%d"), familyOf("opStore%d"), familyOf("opStoreI%d")
 )
 
 func (t *translator) move() bool {
 	d, s := &t.in.Args[0], &t.in.Args[1]
 	switch t.operands() {
 	case "RR":
-		t.emit(uop{code: moveCodes.of(d.Size), d: gpr(d), s: gpr(s)})
+		t.emit(uop{code: moveCodes().of(d.Size), d: gpr(d), s: gpr(s)})
 	case "RI":
 		if d.Size == 4 {
 			t.emit(uop{code: opMovI8, d: gpr(d), imm: uint64(uint32(s.Imm))})
 		} else {
-			t.emit(uop{code: moveImmCodes.of(d.Size), d: gpr(d), imm: uint64(s.Imm)})
+			t.emit(uop{code: moveImmCodes().of(d.Size), d: gpr(d), imm: uint64(s.Imm)})
 		}
 	case "RM":
-		return t.emitMem(uop{code: loadCodes.of(d.Size), d: gpr(d)})
+		return t.emitMem(uop{code: loadCodes().of(d.Size), d: gpr(d)})
 	case "MR":
-		return t.emitMem(uop{code: storeCodes.of(d.Size), s: gpr(s)})
+		return t.emitMem(uop{code: storeCodes().of(d.Size), s: gpr(s)})
 	case "MI":
-		return t.emitMem(uop{code: storeImmCodes.of(d.Size), imm: uint64(s.Imm)})
+		return t.emitMem(uop{code: storeImmCodes().of(d.Size), imm: uint64(s.Imm)})
 	default:
 		return false
 	}
@@ -342,9 +348,11 @@ func (t *translator) extend() bool {
 }
 
 // arithmeticCodes have the codes by what the operands are.
-var arithmeticCodes = map[x86.Op]map[string][2]family{
-	x86.ADD: inForms("Add"), x86.SUB: inForms("Sub"), x86.AND: inForms("And"), x86.OR: inForms("Or"), x86.XOR: inForms("Xor"),
-}
+var arithmeticCodes = sync.OnceValue(func() map[x86.Op]map[string][2]family {
+	return map[x86.Op]map[string][2]family{
+		x86.ADD: inForms("Add"), x86.SUB: inForms("Sub"), x86.AND: inForms("And"), x86.OR: inForms("Or"), x86.XOR: inForms("Xor"),
+	}
+})
 
 func inForms(name string) map[string][2]family {
 	m := map[string][2]family{}
@@ -356,7 +364,7 @@ func inForms(name string) map[string][2]family {
 
 func (t *translator) arithmetic() bool {
 	d, s := &t.in.Args[0], &t.in.Args[1]
-	f, ok := arithmeticCodes[t.in.Op][t.operands()]
+	f, ok := arithmeticCodes()[t.in.Op][t.operands()]
 	return ok && t.twoOperands(f[t.byFlags()].of(d.Size), d, s)
 }
 
@@ -379,22 +387,26 @@ func (t *translator) twoOperands(code uint16, d, s *x86.Arg) bool {
 	return true
 }
 
-var compareCodes = map[x86.Op]map[string]family{
-	x86.CMP:  {"RR": named("opCmpRR%d"), "RI": named("opCmpRI%d"), "RM": named("opCmpRM%d"), "MR": named("opCmpMR%d"), "MI": named("opCmpMI%d")},
-	x86.TEST: {"RR": named("opTestRR%d"), "RI": named("opTestRI%d"), "MR": named("opTestMR%d"), "MI": named("opTestMI%d")},
-}
+var compareCodes = sync.OnceValue(func() map[x86.Op]map[string]family {
+	return map[x86.Op]map[string]family{
+		x86.CMP:  {"RR": named("opCmpRR%d"), "RI": named("opCmpRI%d"), "RM": named("opCmpRM%d"), "MR": named("opCmpMR%d"), "MI": named("opCmpMI%d")},
+		x86.TEST: {"RR": named("opTestRR%d"), "RI": named("opTestRI%d"), "MR": named("opTestMR%d"), "MI": named("opTestMI%d")},
+	}
+})
 
 func (t *translator) compare() bool {
 	d, s := &t.in.Args[0], &t.in.Args[1]
-	f, ok := compareCodes[t.in.Op][t.operands()]
+	f, ok := compareCodes()[t.in.Op][t.operands()]
 	return ok && t.twoOperands(f.of(d.Size), d, s)
 }
 
 // shiftCodes have the codes of shifts by a constant, and by CL.
-var shiftCodes = map[x86.Op][2][2]family{
-	x86.SHL: {flagged("opShlI%d"), flagged("opShlC%d")}, x86.SHR: {flagged("opShrI%d"), flagged("opShrC%d")},
-	x86.SAR: {flagged("opSarI%d"), flagged("opSarC%d")}, x86.ROL: {withoutFlags("opRol%d")}, x86.ROR: {withoutFlags("opRol%d")},
-}
+var shiftCodes = sync.OnceValue(func() map[x86.Op][2][2]family {
+	return map[x86.Op][2][2]family{
+		x86.SHL: {flagged("opShlI%d"), flagged("opShlC%d")}, x86.SHR: {flagged("opShrI%d"), flagged("opShrC%d")},
+		x86.SAR: {flagged("opSarI%d"), flagged("opSarC%d")}, x86.ROL: {withoutFlags("opRol%d")}, x86.ROR: {withoutFlags("opRol%d")},
+	}
+})
 
 // withoutFlags returns families of which there is only that which leaves no flags.
 func withoutFlags(format string) [2]family {
@@ -403,7 +415,7 @@ func withoutFlags(format string) [2]family {
 
 func (t *translator) shift() bool {
 	d, by := &t.in.Args[0], &t.in.Args[1]
-	c := shiftCodes[t.in.Op]
+	c := shiftCodes()[t.in.Op]
 	if d.Kind != x86.ArgGPR {
 		return false
 	}

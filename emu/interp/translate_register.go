@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"sync"
+
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -12,13 +14,15 @@ type registerOp struct {
 	d, s, x int
 }
 
-var registerOps = map[x86.Op]registerOp{
-	x86.NOT: {keepsFlags("opNot%d"), 0, -1, -1}, x86.NEG: {flagged("opNeg%d"), 0, -1, -1},
-	x86.INC: {[2]family{named("opAddOne%d"), named("opInc%dF")}, 0, -1, -1}, x86.DEC: {[2]family{named("opSubOne%d"), named("opDec%dF")}, 0, -1, -1},
-	x86.XCHG: {keepsFlags("opXchg%d"), 0, 1, -1}, x86.ANDN: {withoutFlags("opAndn%d"), 0, 1, 2},
-	x86.SHLX: {keepsFlags("opShlX%d"), 0, 1, 2}, x86.SHRX: {keepsFlags("opShrX%d"), 0, 1, 2}, x86.SARX: {keepsFlags("opSarX%d"), 0, 1, 2},
-	x86.TZCNT: {withoutFlags("opTzcnt%d"), 0, 1, -1}, x86.BSWAP: {keepsFlags("opBswap%d"), 0, -1, -1},
-}
+var registerOps = sync.OnceValue(func() map[x86.Op]registerOp {
+	return map[x86.Op]registerOp{
+		x86.NOT: {keepsFlags("opNot%d"), 0, -1, -1}, x86.NEG: {flagged("opNeg%d"), 0, -1, -1},
+		x86.INC: {[2]family{named("opAddOne%d"), named("opInc%dF")}, 0, -1, -1}, x86.DEC: {[2]family{named("opSubOne%d"), named("opDec%dF")}, 0, -1, -1},
+		x86.XCHG: {keepsFlags("opXchg%d"), 0, 1, -1}, x86.ANDN: {withoutFlags("opAndn%d"), 0, 1, 2},
+		x86.SHLX: {keepsFlags("opShlX%d"), 0, 1, 2}, x86.SHRX: {keepsFlags("opShrX%d"), 0, 1, 2}, x86.SARX: {keepsFlags("opSarX%d"), 0, 1, 2},
+		x86.TZCNT: {withoutFlags("opTzcnt%d"), 0, 1, -1}, x86.BSWAP: {keepsFlags("opBswap%d"), 0, -1, -1},
+	}
+})
 
 // keepsFlags returns the families of an instruction that does not change flags: one of them twice.
 func keepsFlags(format string) [2]family { return [2]family{named(format), named(format)} }
@@ -30,7 +34,7 @@ func (t *translator) register() bool {
 	case x86.IMUL:
 		return t.multiply()
 	case x86.CMOVCC:
-		return t.conditional(cmovCodes.of(in.Args[0].Size))
+		return t.conditional(cmovCodes().of(in.Args[0].Size))
 	case x86.SETCC:
 		if in.Args[0].Kind != x86.ArgGPR {
 			return false
@@ -47,7 +51,7 @@ func (t *translator) register() bool {
 		t.emit(uop{code: opCqo, d: 8 * uint8(x86.RDX)})
 		return true
 	}
-	o, ok := registerOps[in.Op]
+	o, ok := registerOps()[in.Op]
 	if !ok {
 		return false
 	}
@@ -72,7 +76,7 @@ func (t *translator) withOperands(u uop, o registerOp) bool {
 		r := uint8(offTemp)
 		if args[k].Kind == x86.ArgGPR {
 			r = gpr(&args[k])
-		} else if t.in.Op == x86.XCHG || args[k].Kind != x86.ArgMem || !t.emitMem(uop{code: loadCodes.of(args[k].Size), d: offTemp}) {
+		} else if t.in.Op == x86.XCHG || args[k].Kind != x86.ArgMem || !t.emitMem(uop{code: loadCodes().of(args[k].Size), d: offTemp}) {
 			return false
 		}
 		if k == o.s {
@@ -85,7 +89,7 @@ func (t *translator) withOperands(u uop, o registerOp) bool {
 	return true
 }
 
-var cmovCodes, mulCodes, mulImmCodes = named("opCmov%d"), named("opMul%d"), named("opMulI%d")
+var cmovCodes, mulCodes, mulImmCodes = familyOf("opCmov%d"), familyOf("opMul%d"), familyOf("opMulI%d")
 
 // conditional emits CMOVcc: the source is loaded in any case.
 func (t *translator) conditional(code uint16) bool {
@@ -99,9 +103,9 @@ func (t *translator) multiply() bool {
 		return false
 	}
 	if in.NArgs == 2 {
-		return t.withOperands(uop{code: mulCodes.of(in.Args[0].Size), s: gpr(&in.Args[0])}, registerOp{s: -1, x: 1})
+		return t.withOperands(uop{code: mulCodes().of(in.Args[0].Size), s: gpr(&in.Args[0])}, registerOp{s: -1, x: 1})
 	}
-	return t.withOperands(uop{code: mulImmCodes.of(in.Args[0].Size), imm: uint64(in.Args[2].Imm)}, registerOp{s: 1, x: -1})
+	return t.withOperands(uop{code: mulImmCodes().of(in.Args[0].Size), imm: uint64(in.Args[2].Imm)}, registerOp{s: 1, x: -1})
 }
 
 // branch emits what ends the block.
@@ -165,7 +169,7 @@ type comparison struct {
 }
 
 // compareJumps have the codes that compare and jump at once.
-var compareJumps = func() map[comparison]family {
+var compareJumps = sync.OnceValue(func() map[comparison]family {
 	m := map[comparison]family{}
 	for op, name := range map[x86.Op]string{x86.CMP: "Cmp", x86.TEST: "Test"} {
 		for _, form := range []string{"RR", "RI"} {
@@ -175,7 +179,7 @@ var compareJumps = func() map[comparison]family {
 		}
 	}
 	return m
-}()
+})
 
 // conditionNames are the names that gen gives to conditions.
 var conditionNames = map[uint8]string{
@@ -206,12 +210,12 @@ func (t *translator) compareAndJump() bool {
 	if s.Kind == x86.ArgGPR {
 		u.s = gpr(s)
 	}
-	f, ok := compareJumps[comparison{t.in.Op, form, insns[t.i+1].Cond}]
+	f, ok := compareJumps()[comparison{t.in.Op, form, insns[t.i+1].Cond}]
 	if !ok || f.of(d.Size) == opNone {
 		return false
 	}
 	first := len(t.b.uops)
-	if loads && !t.emitMem(uop{code: loadCodes.of(d.Size), d: offTemp}) {
+	if loads && !t.emitMem(uop{code: loadCodes().of(d.Size), d: offTemp}) {
 		return false
 	}
 	if t.simulating && !t.refersAlike(t.b.uops[first:]) {

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/sem"
@@ -13,13 +14,13 @@ type encodedOp [3]uint16
 
 func encoded(name string) (o encodedOp) {
 	for i, enc := range []string{"Legacy", "Vex", "Vex256"} {
-		o[i] = codes[name+enc]
+		o[i] = codes()[name+enc]
 	}
 	return o
 }
 
 // of returns the code for the instruction.
-func (o *encodedOp) of(in *insn) uint16 {
+func (o encodedOp) of(in *insn) uint16 {
 	switch {
 	case in.Enc == x86.Legacy:
 		return o[0]
@@ -37,15 +38,18 @@ func onWords(name string) wordOp {
 }
 
 var (
-	vectorMove, vectorLoad = encoded("opVMov"), encoded("opVLoad")
-	anyWords               = onWords("Words")
+	vectorMove = sync.OnceValue(func() encodedOp { return encoded("opVMov") })
+	vectorLoad = sync.OnceValue(func() encodedOp { return encoded("opVLoad") })
+	anyWords   = sync.OnceValue(func() wordOp { return onWords("Words") })
 
-	logicOps = map[x86.Op]wordOp{
-		x86.PXOR: onWords("Xor"), x86.XORPS: onWords("Xor"), x86.XORPD: onWords("Xor"), x86.POR: onWords("Or"), x86.ORPS: onWords("Or"), x86.ORPD: onWords("Or"),
-		x86.PAND: onWords("And"), x86.ANDPS: onWords("And"), x86.ANDPD: onWords("And"), x86.PANDN: onWords("Andn"), x86.ANDNPS: onWords("Andn"), x86.ANDNPD: onWords("Andn"),
-		x86.VPXOR: onWords("Xor"), x86.VXORPS: onWords("Xor"), x86.VXORPD: onWords("Xor"), x86.VPOR: onWords("Or"), x86.VORPS: onWords("Or"), x86.VORPD: onWords("Or"),
-		x86.VPAND: onWords("And"), x86.VANDPS: onWords("And"), x86.VANDPD: onWords("And"), x86.VPANDN: onWords("Andn"), x86.VANDNPS: onWords("Andn"), x86.VANDNPD: onWords("Andn"),
-	}
+	logicOps = sync.OnceValue(func() map[x86.Op]wordOp {
+		return map[x86.Op]wordOp{
+			x86.PXOR: onWords("Xor"), x86.XORPS: onWords("Xor"), x86.XORPD: onWords("Xor"), x86.POR: onWords("Or"), x86.ORPS: onWords("Or"), x86.ORPD: onWords("Or"),
+			x86.PAND: onWords("And"), x86.ANDPS: onWords("And"), x86.ANDPD: onWords("And"), x86.PANDN: onWords("Andn"), x86.ANDNPS: onWords("Andn"), x86.ANDNPD: onWords("Andn"),
+			x86.VPXOR: onWords("Xor"), x86.VXORPS: onWords("Xor"), x86.VXORPD: onWords("Xor"), x86.VPOR: onWords("Or"), x86.VORPS: onWords("Or"), x86.VORPD: onWords("Or"),
+			x86.VPAND: onWords("And"), x86.VANDPS: onWords("And"), x86.VANDPD: onWords("And"), x86.VPANDN: onWords("Andn"), x86.VANDNPS: onWords("Andn"), x86.VANDNPD: onWords("Andn"),
+		}
+	})
 
 	// wholeMoves move a register's length; those that are true want memory aligned.
 	wholeMoves = map[x86.Op]bool{
@@ -64,11 +68,11 @@ func (t *translator) vector() bool {
 	if _, ok := wholeMoves[in.Op]; ok {
 		return t.wholeMove()
 	}
-	if o, ok := logicOps[in.Op]; ok {
+	if o, ok := logicOps()[in.Op]; ok {
 		return t.onWords(o, uop{})
 	}
 	if f := sem.WordsOf(&in.Insn); f != nil && in.Args[0].Kind == x86.ArgXMM {
-		if !t.onWords(anyWords, uop{imm: uint64(len(t.b.words))}) {
+		if !t.onWords(anyWords(), uop{imm: uint64(len(t.b.words))}) {
 			return false
 		}
 		t.b.words = append(t.b.words, f)
@@ -122,10 +126,10 @@ func (t *translator) wholeMove() bool {
 	}
 	switch {
 	case d.Kind == x86.ArgXMM && s.Kind == x86.ArgXMM:
-		t.emit(uop{code: vectorMove.of(in), d: vectorReg(d), s: vectorReg(s)})
+		t.emit(uop{code: vectorMove().of(in), d: vectorReg(d), s: vectorReg(s)})
 		return true
 	case d.Kind == x86.ArgXMM:
-		return t.emitMem(uop{code: vectorLoad.of(in), d: vectorReg(d), imm: align})
+		return t.emitMem(uop{code: vectorLoad().of(in), d: vectorReg(d), imm: align})
 	case d.Size == 32:
 		return t.emitMem(uop{code: opVStore32, s: vectorReg(s), imm: align})
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -79,7 +80,9 @@ func Quote(s string) string {
 	return b.String()
 }
 
-var floatSyntax = regexp.MustCompile(`^[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)([eE][+-]?\d+(_\d+)*)?$`)
+var floatSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[+-]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)([eE][+-]?\d+(_\d+)*)?$`)
+})
 
 // ParseFloat reads a finite number as Python's float(s) does.
 func ParseFloat(s string) (float64, bool) {
@@ -93,7 +96,7 @@ func ParseFloat(s string) (float64, bool) {
 		}
 		return r
 	}, s)
-	if !floatSyntax.MatchString(s) {
+	if !floatSyntax().MatchString(s) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
