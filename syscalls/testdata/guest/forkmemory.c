@@ -211,10 +211,10 @@ static void alternately(void) {
 
 // Many children that are there at once.
 static void many(void) {
-	int fds[2], total = 0, pids[100];
+	int fds[2], total = 0, pids[50];
 	char c;
 	pipe(fds);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 50; i++) {
 		if (!(pids[i] = fork())) {
 			close(fds[1]);
 			read(fds[0], &c, 1);
@@ -224,7 +224,7 @@ static void many(void) {
 	}
 	munmap(mem, SIZE / 2);
 	close(fds[1]);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 50; i++) {
 		int st;
 		waitpid(pids[i], &st, 0);
 		total = total * 3 + WEXITSTATUS(st);
@@ -270,7 +270,7 @@ int main(void) {
 			}
 		}
 	}
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < 100; i++) {
 		if (!fork()) _exit(mem[i] & 1);
 		mem[(i % PAGES) * PAGE]++;
 		wait(0);
