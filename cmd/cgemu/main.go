@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
-	"time"
 
 	"github.com/cgemu/cgemu/annotate/cli"
 )
@@ -27,18 +26,13 @@ const (
 // the garbage collector off?".
 const heapLimit = 384 << 20
 
-// hugeHeapAfter is when the heap gets huge pages: a run that has ended by then does not pay for the collection that this takes.
-const hugeHeapAfter = 20 * time.Millisecond
-
 // gcPercent is how much garbage may come to what is in use behind that, in per cent.
 const gcPercent = 50
 
 func main() {
 	debug.SetGCPercent(-1) // else the large block of hugeHeap begins a collection
-	time.AfterFunc(hugeHeapAfter, func() {
-		_ = hugeHeap()
-		collectLate()
-	})
+	_ = hugeHeap()
+	collectLate()
 	status := dispatch(os.Args)
 	pprof.StopCPUProfile() // of --debug=cpu
 	os.Exit(status)
