@@ -115,6 +115,7 @@ func (r *Recorder) Memory() Memory {
 
 // Remember makes r, which is new, as the recorder that had m, retired: the notes of that one are good for r.
 func (r *Recorder) Remember(m Memory) {
+	r.arcs, r.index, r.numbers = make([]arc, 0, len(m.Arcs)), make(map[arcKey]int, len(m.Arcs)), make(map[emu.Addr]uint32, len(m.Functions))
 	for _, p := range m.Arcs {
 		r.newArc(arcKey{site: p.Site, target: p.Target, jump: p.Jump})
 	}
