@@ -20,7 +20,7 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// geometries are caches of one and of many sets, of ways that fill vectors and that do not, of short lines and long ones.
+// geometries are caches of one and of many sets, of ways that fill vectors and that do not, of short lines and long ones; the last one's LL has shorter lines than its L1.
 var geometries = []cachesim.Config{
 	cachesim.Default,
 	{I1: geometry(32768, 8, 64), D1: geometry(49152, 12, 64), LL: geometry(196608, 12, 64)},
@@ -32,6 +32,7 @@ var geometries = []cachesim.Config{
 	{I1: geometry(2048, 16, 64), D1: geometry(2048, 16, 64), LL: geometry(8192, 8, 64)},
 	{I1: geometry(1024, 16, 64), D1: geometry(1024, 16, 64), LL: geometry(1024, 16, 64)},
 	{I1: geometry(65536, 4, 256), D1: geometry(65536, 4, 256), LL: geometry(262144, 16, 256)},
+	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(65536, 8, 32)},
 }
 
 func geometry(size, assoc, line int) cachesim.Geometry {
@@ -231,12 +232,16 @@ func TestGatherFaults(t *testing.T) {
 func TestMaskedMoveFaults(t *testing.T) {
 	load, store := []byte{0xc4, 0xe2, 0x5d, 0x8c, 0x2f}, []byte{0xc4, 0xe2, 0x5d, 0x8e, 0x1f} // vpmaskmovd ymm5, ymm4, [rdi]; vpmaskmovd [rdi], ymm4, ymm3
 	for name, at := range map[string]emu.Addr{
-		"data": simulatedData + 0x20, "two lines": simulatedData + 0x30, "two pages": simulatedData + 0xff0, "behind the end": simulatedData + 0x41000 - 16,
+		"data": simulatedData + 0x20, "two lines of LL": simulatedData + 0x10, "two lines": simulatedData + 0x30, "two pages": simulatedData + 0xff0, "behind the end": simulatedData + 0x41000 - 16,
 		"nothing": simulatedData - 0x1000, "read only": simulatedTable + 0x100, "read only, two lines": simulatedTable + 0x130, "code": simulatedCode + 0x800, "own line": simulatedCode + 0x20,
 	} {
 		for _, insn := range [][]byte{load, store} {
-			for _, mask := range []byte{0, 1, 0x80, 0x96, 0xff} {
-				t.Run(fmt.Sprintf("%s/%x/%x", name, insn[3], mask), func(t *testing.T) {
+			for k := range 10 {
+				mask, config := []byte{0, 1, 0x80, 0x96, 0xff}[k/2], &geometries[3]
+				if k%2 != 0 {
+					config = &geometries[len(geometries)-1]
+				}
+				t.Run(fmt.Sprintf("%s/%x/%x/%v", name, insn[3], mask, config.LL), func(t *testing.T) {
 					code := slices.Concat([]byte{
 						0xc5, 0xfe, 0x6f, 0x1d, 0xf8, 0x1f, 0x00, 0x00, // vmovdqu ymm3, [simulatedTable]
 						0xc5, 0xfe, 0x6f, 0x25, 0x10, 0x20, 0x00, 0x00, // vmovdqu ymm4, [simulatedTable+32]
@@ -253,7 +258,7 @@ func TestMaskedMoveFaults(t *testing.T) {
 					require.NoError(t, err)
 					var want map[string]uint64
 					for k, make := range engineMakers {
-						s := newSimulated(t, make, &geometries[3], code)
+						s := newSimulated(t, make, config, code)
 						s.space.Poke(simulatedTable, table)
 						require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
 						s.cpu.Regs[emu.RDI], s.cpu.Regs[emu.RCX] = uint64(at), 1

@@ -52,7 +52,7 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 	if e.sim.caches {
 		size := min(int(r.Size), e.sim.maxRef)
 		if kind == masked {
-			// If all elements lie in one line, what the first one does is all that happens.
+			// If all elements lie in one line, what the first one that is selected does is all that happens.
 			size = 1
 			e.movRR32(x86.RAX, x86.RCX)
 			e.aluImm32(aluAND, x86.RAX, int32(e.sim.d1.line-1))
@@ -63,6 +63,9 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 			} else {
 				toGo = append(toGo, site)
 			}
+			e.load(x86.RAX, slotB)
+			e.byte(0xf3, 0x0f, 0xbc, 0xc0) // tzcnt eax, eax
+			e.leaIndex(x86.RCX, x86.RCX, x86.RAX, uint8(r.Size), 0)
 		}
 		toGo = append(toGo, e.emitAloneReference(i, &r, size, kind)...)
 	}
@@ -94,8 +97,8 @@ func (e *Engine) emitToGo(sites []int, x exit) {
 	e.emitExit(e.jmp(0), x)
 }
 
-// emitApart makes the references of a masked load at RCX whose elements, which slotB selects, may lie in two lines, and goes to made: those in the first line do what one of them does, and then likewise those in
-// the second. RAX is how far the address is from its line's beginning. x is the exit to Go. It returns the sites of jumps for where Go sees to all of them: an element lies in both lines, or is in the first one and would fault.
+// emitApart makes the references of a masked load at RCX whose elements, which slotB selects, may lie in two lines, and goes to made: those in the first line do what the first one does that is selected, and then likewise
+// those in the second. RAX is how far the address is from its line's beginning. x is the exit to Go. It returns the sites of jumps for where Go sees to all of them: an element lies in both lines, or is in the first one and would fault.
 func (e *Engine) emitApart(i int, r *x86.Ref, made int, x exit) (toGo []int) {
 	line, counter := e.sim.d1.line, e.newMissCounter(i, r)
 	e.byte(0xa8, byte(r.Size-1)) // test al, size-1
@@ -110,22 +113,28 @@ func (e *Engine) emitApart(i int, r *x86.Ref, made int, x exit) (toGo []int) {
 	second := e.jcc(condE, 0)
 	e.byte(0xf3, 0x0f, 0xb8, 0xc0) // popcnt eax, eax
 	e.store(stElement, x86.RAX)
-	e.load(x86.RAX, slotC)
+	e.load(x86.RAX, slotB)
+	e.byte(0xf3, 0x0f, 0xbc, 0xc0) // tzcnt eax, eax
+	e.shiftLeft(x86.RAX, log2(int(r.Size)))
+	e.byte(0x48, 0x03) // add rax, [slotC]
+	e.rip(x86.RAX, slotC, 0)
 	e.emitFullReference(counter, x86.RAX, 1)
-	toGo = append(toGo, e.emitIfGiven(x86.RAX))
+	e.emitTestGiven(x86.RAX)
+	toGo = append(toGo, e.jcc(condNE, 0))
 	e.link(second, e.pos)
 	e.load(x86.RAX, slotB)
 	e.byte(0xc4, 0xe2, 0x73, 0xf7, 0xc0) // shrx eax, eax, ecx
 	e.testRR32(x86.RAX)
 	e.jcc(condE, made)
-	e.load(x86.RAX, slotC)
-	e.aluImm(aluOR, x86.RAX, int32(line-1))
-	e.lea(x86.RAX, x86.RAX, 1)
+	e.byte(0xf3, 0x0f, 0xbc, 0xc0) // tzcnt eax, eax
+	e.load(x86.RCX, slotC)
+	e.aluImm(aluOR, x86.RCX, int32(line-1))
+	e.leaIndex(x86.RAX, x86.RCX, x86.RAX, uint8(r.Size), 1)
 	e.emitFullReference(counter, x86.RAX, 1)
-	given := e.emitIfGiven(x86.RAX)
-	e.jmp(made)
+	e.emitTestGiven(x86.RAX)
+	e.jcc(condE, made)
 	x.kind = exitElements
-	e.emitToGo([]int{given}, x)
+	e.emitToGo(nil, x)
 	return toGo
 }
 
@@ -147,11 +156,10 @@ func (e *Engine) emitFullReference(counter int32, r x86.Reg, size int) {
 	e.load(x86.RSP, stSimRSP)
 }
 
-// emitIfGiven returns the site of a jump for the case that the reference would fault and was not made. It loses r.
-func (e *Engine) emitIfGiven(r x86.Reg) int {
+// emitTestGiven clears the zero flag if the reference would fault and was not made. It loses r.
+func (e *Engine) emitTestGiven(r x86.Reg) {
 	e.load(r, stGiven)
 	e.testRR32(r)
-	return e.jcc(condNE, 0)
 }
 
 // emitAfterAlone puts flags and registers back.
@@ -224,7 +232,8 @@ func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind)
 	}
 	e.emitFullReference(counter, x86.RCX, size)
 	if kind == masked {
-		toGo = append(toGo, e.emitIfGiven(x86.RCX))
+		e.emitTestGiven(x86.RCX)
+		toGo = append(toGo, e.jcc(condNE, 0))
 	}
 	if back >= 0 {
 		e.jmp(back)

@@ -30,7 +30,7 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 		made := 0
 		if x.kind == exitElements {
 			made = int(e.get(stElement))
-			for _, r := range e.refs[:made] {
+			for _, r := range e.refs[:made] { // they count, too, where they do not happen always
 				if r.Guard != x86.Always {
 					e.countRef(x.t, int(x.insn), r.Ref, 1)
 				}

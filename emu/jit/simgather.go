@@ -57,9 +57,8 @@ func (e *Engine) emitGather(i int) {
 		e.link(site, e.pos)
 		e.load(x86.RCX, stElements+8*k)
 		e.emitFullReference(counter, x86.RCX, int(refs[k].Size))
-		given := e.emitIfGiven(x86.RCX)
-		e.jmp(behind[k])
-		e.link(given, e.pos)
+		e.emitTestGiven(x86.RCX)
+		e.jcc(condE, behind[k])
 		e.storeImm32(stElement, uint32(k))
 		faulting = append(faulting, e.jmp(0))
 	}
