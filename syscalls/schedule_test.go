@@ -73,15 +73,17 @@ func checkSchedules(t *testing.T, seeds, times int, args []string, cpus int) {
 	}
 }
 
-// firstDifference returns the first lines in which two texts differ. Profiles are too long to be printed.
+// firstDifference returns the first lines in which two texts differ, "" if they do not. Profiles are too long to be printed.
 func firstDifference(a, b string) string {
-	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i, line := range as {
-		if i == len(bs) || line != bs[i] {
-			return fmt.Sprintf("line %d: %q, %q", i+1, line, strings.Join(bs[i:min(i+1, len(bs))], ""))
-		}
+	if a == b {
+		return ""
 	}
-	return strings.Join(bs[len(as):min(len(as)+1, len(bs))], "")
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	i := 0
+	for i < min(len(as), len(bs)) && as[i] == bs[i] {
+		i++
+	}
+	return fmt.Sprintf("line %d: %q, %q", i+1, as[i:min(i+1, len(as))], bs[i:min(i+1, len(bs))])
 }
 
 // TestSchedules runs testdata/threads/*.c, which are right whatever runs when.

@@ -18,14 +18,14 @@ type Answer struct {
 	Function emu.Function
 }
 
-// A Memory is what a recorder that is retired still knows: the arcs in the order of their places, and the IDs of functions in that of their numbers.
-type Memory struct {
-	Arcs      []Pair
+// A Snapshot is what a recorder still knows when it is retired: its arcs in the order of their places, and the IDs of functions in that of their numbers.
+type Snapshot struct {
+	Arcs      []ArcEnds
 	Functions []emu.Addr
 }
 
-// A Pair is what an arc is between; Jump says that it is of jumps within a function.
-type Pair struct {
+// ArcEnds are the places that an arc is between; Jump says that it is of jumps within a function.
+type ArcEnds struct {
 	Site, Target emu.Addr
 	Jump         bool
 }
@@ -101,25 +101,25 @@ func (r *Recorder) Retire() {
 	r.thread, r.cpu, r.inherited, r.Frames = nil, nil, nil, r.Frames[:0]
 }
 
-// Memory returns what r would know if it were retired. It does not tell contexts apart.
-func (r *Recorder) Memory() Memory {
-	m := Memory{make([]Pair, len(r.arcs)), make([]emu.Addr, len(r.numbers))}
+// Snapshot returns what r would know if it were retired. It does not tell contexts apart.
+func (r *Recorder) Snapshot() Snapshot {
+	s := Snapshot{make([]ArcEnds, len(r.arcs)), make([]emu.Addr, len(r.numbers))}
 	for i, a := range r.arcs {
-		m.Arcs[i] = Pair{a.site, a.target, a.jump}
+		s.Arcs[i] = ArcEnds{a.site, a.target, a.jump}
 	}
 	for id, n := range r.numbers {
-		m.Functions[n-1] = id
+		s.Functions[n-1] = id
 	}
-	return m
+	return s
 }
 
-// Remember makes r, which is new, as the recorder that had m, retired: the notes of that one are good for r.
-func (r *Recorder) Remember(m Memory) {
-	r.arcs, r.index, r.numbers = make([]arc, 0, len(m.Arcs)), make(map[arcKey]int, len(m.Arcs)), make(map[emu.Addr]uint32, len(m.Functions))
-	for _, p := range m.Arcs {
-		r.newArc(arcKey{site: p.Site, target: p.Target, jump: p.Jump})
+// Restore makes r, which is new, like the retired recorder of which s is: the notes of that one are good for r.
+func (r *Recorder) Restore(s Snapshot) {
+	r.arcs, r.index, r.numbers = make([]arc, 0, len(s.Arcs)), make(map[arcKey]int, len(s.Arcs)), make(map[emu.Addr]uint32, len(s.Functions))
+	for _, a := range s.Arcs {
+		r.newArc(arcKey{site: a.Site, target: a.Target, jump: a.Jump})
 	}
-	for i, id := range m.Functions {
+	for i, id := range s.Functions {
 		r.numbers[id] = uint32(i + 1)
 	}
 }

@@ -76,6 +76,9 @@ func record(t *testing.T, wide bool) {
 		}
 		want := rec.outcome(c)
 		asHypervisor(tc, o, &want)
+		if interrupted(o, &want) {
+			return
+		}
 		if !settle(rec.vendor, tc, &want, o) {
 			return
 		}

@@ -113,8 +113,8 @@ func asHypervisor(c *testCase, native, other *outcome) {
 	}
 }
 
-// interrupted reports whether an interrupt ended a native run: under PVM one while RSP is no canonical address raises #UD before an instruction that PVM
-// cannot emulate.
+// interrupted reports whether an interrupt ended a native run: under PVM one that comes while RSP is no canonical address raises #UD if PVM cannot emulate the
+// instruction.
 func interrupted(native, other *outcome) bool {
 	return !userSetsBases && native.fault.Vector == emu.VecUD && other.fault.Vector != emu.VecUD && !guest.Canonical(emu.Addr(native.state.Regs[emu.RSP]))
 }

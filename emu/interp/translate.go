@@ -190,7 +190,7 @@ func named(format string) (f family) {
 	return f
 }
 
-// familyOf is named, when it is looked at.
+// familyOf returns a function that returns what named does, which is worked out once.
 func familyOf(format string) func() family {
 	return sync.OnceValue(func() family { return named(format) })
 }

@@ -32,8 +32,8 @@ type calls struct {
 	misses int
 	// kept is how many of the sums are of arcs of other processes, which had the engine before, or of the image.
 	kept int
-	// words are the indices beside the counters of words that are the place of an arc, which do not change.
-	words []int
+	// arcWords are the indices of words beside the counters that are the place of an arc, which does not change.
+	arcWords []int
 	// The arena offsets of routines.
 	unwind, lookup, cross, crossIndirect, crossed int
 }
@@ -223,24 +223,24 @@ func (e *Engine) forgetArc(x *exit) {
 	}
 }
 
-// rememberCalls has the recorder, which is new, know what that of img did.
-func (e *Engine) rememberCalls(img *image) {
+// restoreCalls has the recorder, which is new, know what that of img did.
+func (e *Engine) restoreCalls(img *image) {
 	if k := e.calls; k != nil {
-		k.Remember(callgraph.Memory{Arcs: img.arcs, Functions: img.functions})
+		k.Restore(callgraph.Snapshot{Arcs: img.arcs, Functions: img.functions})
 		k.kept = len(k.Sums)
 		for _, c := range img.arcWords {
 			e.set(counterOff+8*int(c.index), k.Base+c.value)
-			k.words = append(k.words, int(c.index))
+			k.arcWords = append(k.arcWords, int(c.index))
 		}
 	}
 }
 
-// recordCalls adds to b what the recorder knows.
-func (e *Engine) recordCalls(b *imageBody) {
+// saveCalls adds to b what the recorder knows.
+func (e *Engine) saveCalls(b *imageBody) {
 	if k := e.calls; k != nil {
-		m := k.Memory()
-		b.arcs, b.functions = m.Arcs, m.Functions
-		for _, i := range k.words {
+		s := k.Snapshot()
+		b.arcs, b.functions = s.Arcs, s.Functions
+		for _, i := range k.arcWords {
 			b.arcWords = append(b.arcWords, constant{int64(i), e.get(counterOff+8*i) - k.Base})
 		}
 	}

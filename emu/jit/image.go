@@ -72,11 +72,11 @@ type imageBody struct {
 	constants  rawList[constant]
 	lines      rawList[lineStamp]
 	plans      rawList[hooks.Plan]
-	// answers and noted are of what the recorder of calls said, arcs and functions are what it knows (callgraph.Memory); arcWords are words beside the counters that are the places of arcs,
+	// answers and noted are of what the recorder of calls said, arcs and functions are what it knows (callgraph.Snapshot); arcWords are words beside the counters that are the places of arcs,
 	// from the first one's on.
 	answers   rawList[callgraph.Answer]
 	noted     rawList[int]
-	arcs      rawList[callgraph.Pair]
+	arcs      rawList[callgraph.ArcEnds]
 	functions rawList[emu.Addr]
 	arcWords  rawList[constant]
 }
@@ -233,7 +233,7 @@ func (e *Engine) beginWith(img *image, h *imageHeader) {
 	for _, c := range img.constants {
 		e.set(counterOff+8*int(c.index), c.value)
 	}
-	e.rememberCalls(img)
+	e.restoreCalls(img)
 	e.skipExits(int(h.Exits))
 	for _, p := range img.plans {
 		e.addPlan(p)
@@ -364,7 +364,7 @@ func (e *Engine) writeImage(w io.Writer) error {
 		e.gatherBlock(t)
 	}
 	e.addRecords(&b)
-	e.recordCalls(&b)
+	e.saveCalls(&b)
 	b.weights = e.weights
 	for i := range e.weights {
 		if v := e.count(i); v != 0 {

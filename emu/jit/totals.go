@@ -116,7 +116,7 @@ func (e *Engine) emitVectorFrame(n int32, arc uint64) {
 	e.newCounter(0)
 	e.set(counterOff+8*constant, uint64(int64(n)))
 	e.set(counterOff+8*constant+8, arc)
-	e.calls.words = append(e.calls.words, constant+1)
+	e.calls.arcWords = append(e.calls.arcWords, constant+1)
 	e.vmovqTo(vecPair, x86.RSP)
 	e.vpaddq(vecPair, vecPair, counterOff+8*constant)
 	e.vstoreAt(regBias, 0, vecPair)

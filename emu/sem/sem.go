@@ -29,10 +29,8 @@ func Of(g *guest.Insn) func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if guest.Privileged(g.Op) {
 		return func(*Machine, *emu.CPU, *guest.Insn) *emu.Fault { return generalProtection() }
 	}
-	if g.Kind == guest.Emulated && g.Enc != x86.EVEX {
-		if f := emulatedRows()[g.Op].emulated; f != nil {
-			return f
-		}
+	if s := system(); g.Kind == guest.Emulated && g.Enc != x86.EVEX && int(g.Op) < len(s) && s[g.Op] != nil {
+		return s[g.Op]
 	}
 	switch r := rowOf(g.Op); {
 	case g.Enc == x86.EVEX:

@@ -55,8 +55,15 @@ var table = sync.OnceValue(func() []row {
 	return t
 })
 
-// emulatedRows are systemRows. A program that executes little else in Go, as most do, does without the others.
-var emulatedRows = sync.OnceValue(systemRows)
+// system has the emulated semantics of systemRows, by operation: most programs execute nothing else in Go, and do without the rest of the table.
+var system = sync.OnceValue(func() []semantics {
+	rows := systemRows()
+	t := make([]semantics, slices.Max(slices.Collect(maps.Keys(rows)))+1)
+	for op, r := range rows {
+		t[op] = r.emulated
+	}
+	return t
+})
 
 // rowOf returns the row of op, an empty one if it has none.
 func rowOf(op x86.Op) *row {
