@@ -53,7 +53,7 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	require.NoError(t, err)
 	defer in.Close()
 	var log bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // no program takes a minute: it is for those that hang
 	defer cancel()
 	cfg := cgemu.Config{
 		Path: args[0], Args: args, Env: env, CPU: "v3", CPUs: 1, Stdin: in, Stdout: out, Stderr: out, Log: &log,

@@ -20,10 +20,11 @@ static unsigned char *fresh(void) {
 	return p;
 }
 
+// sum looks at all of the n bytes, eight at a time: it is most of what this program does.
 static unsigned sum(const unsigned char *p, long n) {
-	unsigned s = 1;
-	for (long i = 0; i < n; i++) s = s * 31 + p[i];
-	return s;
+	unsigned long s = 1;
+	for (long i = 0; i < n; i += 8) s = s * 31 + *(const unsigned long *)(p + i);
+	return s ^ s >> 32;
 }
 
 // child runs f in a child and says how it ended.
