@@ -21,13 +21,15 @@ type Reference struct {
 }
 
 // ReferencesBefore returns how many of refs, all that an instruction was to make, were made before it raised f. Of an instruction that faults
-// these count, and its Ir, and nothing else. found says that f is the next one's. Other faults than page faults come before all references.
+// these count, and its Ir, and nothing else. found says that f is the next one's: the first in f's page, whatever address there a CPU tells. Other faults than page faults come
+// before all references.
 func ReferencesBefore(refs []Reference, f emu.Fault) (n int, found bool) {
 	if f.Vector != emu.VecPF {
 		return 0, false
 	}
 	for n, r := range refs {
-		if f.Addr-r.Addr < emu.Addr(r.Size) && f.Write == (r.Kind != x86.Read) {
+		in := r.Addr.PageDown() <= f.Addr.PageDown() && f.Addr.PageDown() <= (r.Addr+emu.Addr(r.Size)-1).PageDown()
+		if in && f.Write == (r.Kind != x86.Read) {
 			return n, true
 		}
 	}

@@ -17,18 +17,19 @@ type maskedFault struct {
 	code        string
 	write, wide bool
 	mask        uint64
-	// made is how many elements are accessed in front of the one that faults, which lies at beyond bytes behind the page.
+	// made is how many elements are accessed in front of the one that faults. The fault's address is beyond bytes behind the page: that one's, or, as Intel's CPUs tell it of
+	// a store, that of the last byte that is selected.
 	made   uint64
 	beyond emu.Addr
 }
 
 var maskedFaults = []maskedFault{
 	{"vmaskmovps ymm2, ymm1, [rdi]", "\xc4\xe2\x75\x2c\x17", false, false, 0b11001010, 2, 8},
-	{"vmaskmovps [rdi], ymm1, ymm2", "\xc4\xe2\x75\x2e\x17", true, false, 0b11001010, 2, 8},
+	{"vmaskmovps [rdi], ymm1, ymm2", "\xc4\xe2\x75\x2e\x17", true, false, 0b11001010, 2, 15},
 	{"vmovdqu32 zmm2{k1}, [rdi]", "\x62\xf1\x7e\x49\x6f\x17", false, true, 0b11101010, 2, 4},
-	{"vmovdqu32 [rdi]{k1}, zmm2", "\x62\xf1\x7e\x49\x7f\x17", true, true, 0b11101010, 2, 4},
+	{"vmovdqu32 [rdi]{k1}, zmm2", "\x62\xf1\x7e\x49\x7f\x17", true, true, 0b11101010, 2, 15},
 	{"vpexpandd zmm2{k1}, [rdi]", "\x62\xf2\x7d\x49\x89\x17", false, true, 0b11111101010, 4, 0},
-	{"vpcompressd [rdi]{k1}, zmm2", "\x62\xf2\x7d\x49\x8b\x17", true, true, 0b11111101010, 4, 0},
+	{"vpcompressd [rdi]{k1}, zmm2", "\x62\xf2\x7d\x49\x8b\x17", true, true, 0b11111101010, 4, 15},
 	{"vpgatherdd zmm2{k1}, [rdi+zmm3*4]", "\x62\xf2\x7d\x49\x90\x14\x9f", false, true, 0b11101010, 2, 4},
 	{"vpscatterdd [rdi+zmm3*4]{k1}, zmm2", "\x62\xf2\x7d\x49\xa0\x14\x9f", true, true, 0b11101010, 2, 4},
 }

@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math"
 	"math/bits"
 	"os"
 	"sync"
@@ -93,15 +95,97 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 			}
 		}
 	}
-	if comparesToFlags[i.Op] {
-		// AMD's CPUs leave C1 as it is unless the stack underflows; Intel's clear it (SDM Vol. 2, FCOMI).
-		at := emu.XOffFSW + 1
-		got.state.FP[at] = got.state.FP[at]&^2 | want.state.FP[at]&2
+	if want.fault.Vector != emu.VecBP && got.fault.Vector != emu.VecBP {
+		asFaulted(i, want, got)
+	}
+	switch i.Op {
+	case x86.DPPS, x86.VDPPS: // of several NaNs AMD's take another one
+		asNaNs(want, got, int(i.Args[0].Reg))
+	case x86.VCVTPS2PH: // AMD's raise exceptions of the conversion when the result has been stored, Intel's in front of that
+		if i.Args[0].Kind == x86.ArgMem && isMemory(want.fault) {
+			got.fault = want.fault
+			copy(got.state.FP[emu.XOffMXCSR:][:4], want.state.FP[emu.XOffMXCSR:][:4])
+		}
 	}
 	popsSelector := i.Op == x86.POP && i.Args[0].Kind == x86.ArgSeg
 	if (popsSelector || i.Op == x86.CMPS) && isMemory(want.fault) && isMemory(got.fault) {
 		// Of two faults they raise the other one: behind a selector they read all that POP pops, and CMPS's first operand first.
 		got.fault = want.fault
+	}
+}
+
+// asFaulted changes what an engine left behind a fault of memory to what AMD's CPUs leave. Their MMX stores have not moved the top of the x87 stack then; gathers have not changed elements of the mask that
+// are still selected, nor what lies beyond registers of 256 bits; and of a masked store the first byte that cannot be written is told, not one of all that is selected.
+func asFaulted(i *x86.Inst, want, got *outcome) {
+	switch i.Op {
+	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
+		if i.Args[1].Kind == x86.ArgMMX {
+			copy(got.state.FP[:emu.XOffXMM], want.state.FP[:emu.XOffXMM])
+		}
+	case x86.VGATHERDPS, x86.VGATHERQPS, x86.VPGATHERDD, x86.VPGATHERQD:
+		asGathered(i, want, got, 4)
+	case x86.VGATHERDPD, x86.VGATHERQPD, x86.VPGATHERDQ, x86.VPGATHERQQ:
+		asGathered(i, want, got, 8)
+	case x86.MASKMOVDQU, x86.VMASKMOVDQU, x86.VMASKMOVPS, x86.VMASKMOVPD, x86.VPMASKMOVD, x86.VPMASKMOVQ:
+		got.fault.Addr = want.fault.Addr
+	}
+	if i.Mask != 0 || compresses[i.Op] {
+		got.fault.Addr = want.fault.Addr
+	}
+}
+
+// compresses are the instructions that store elements side by side.
+var compresses = map[x86.Op]bool{x86.VCOMPRESSPS: true, x86.VCOMPRESSPD: true, x86.VPCOMPRESSD: true, x86.VPCOMPRESSQ: true}
+
+// vectorPart returns 16 bytes of a vector register, or 32 from the third part on.
+func vectorPart(o *outcome, r, part int) []byte {
+	switch part {
+	case 0:
+		return o.state.FP[emu.XOffXMM+16*r:][:16]
+	case 1:
+		return o.state.FP[emu.XOffYMMH+16*r:][:16]
+	}
+	return o.state.FP[emu.XOffZMMH+32*r:][:32]
+}
+
+// asGathered gives the mask register of a gather of elements of size bytes what was left natively, if the same elements are selected in both, and the result
+// what was left natively beyond its first 16 bytes, if the engine has zeros there.
+func asGathered(i *x86.Inst, want, got *outcome, size int) {
+	if i.Enc != x86.VEX {
+		return
+	}
+	for part := 1; part < 3; part++ {
+		if g := vectorPart(got, int(i.Args[0].Reg), part); len(bytes.Trim(g, "\x00")) == 0 {
+			copy(g, vectorPart(want, int(i.Args[0].Reg), part))
+		}
+	}
+	r := int(i.Args[2].Reg)
+	for part := range i.VectorLen() / 16 {
+		w, g := vectorPart(want, r, part), vectorPart(got, r, part)
+		for at := size - 1; at < 16; at += size {
+			if (w[at]^g[at])&0x80 != 0 {
+				return
+			}
+		}
+	}
+	for part := range 3 {
+		copy(vectorPart(got, r, part), vectorPart(want, r, part))
+	}
+}
+
+// asNaNs gives the elements of an engine's vector register r that are NaNs of single precision the values that were left natively, where these are NaNs, too.
+func asNaNs(want, got *outcome, r int) {
+	isNaN := func(b []byte) bool {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(b))
+		return x != x
+	}
+	for part := range 2 {
+		w, g := vectorPart(want, r, part), vectorPart(got, r, part)
+		for at := 0; at < 16; at += 4 {
+			if isNaN(w[at:]) && isNaN(g[at:]) {
+				copy(g[at:at+4], w[at:])
+			}
+		}
 	}
 }
 
@@ -125,11 +209,18 @@ func wrapsElsewhere(by vendor, c *testCase, want, got *outcome) bool {
 	return by == amd && maskedMoves[c.inst.Op] && c.inst.Mem.AddrSize == 4 && want.fault.Vector != got.fault.Vector
 }
 
+// keepsDenormals reports whether c is a reduction with denormal results flushed to zero and their exception not masked: AMD's CPUs do not flush then.
+func keepsDenormals(by vendor, c *testCase, want *outcome) bool {
+	const flush, masked = 1 << 15, 1 << 11
+	mxcsr := binary.LittleEndian.Uint32(want.state.FP[emu.XOffMXCSR:])
+	return by == amd && reduces[c.inst.Op] && mxcsr&(flush|masked) == flush
+}
+
+// reduces are the reductions.
+var reduces = map[x86.Op]bool{x86.VREDUCEPS: true, x86.VREDUCEPD: true, x86.VREDUCESS: true, x86.VREDUCESD: true}
+
 // maskedMoves move elements that a vector selects.
 var maskedMoves = map[x86.Op]bool{x86.VMASKMOVPS: true, x86.VMASKMOVPD: true, x86.VPMASKMOVD: true, x86.VPMASKMOVQ: true}
-
-// comparesToFlags are the x87 instructions that leave C1 as their vendor likes.
-var comparesToFlags = map[x86.Op]bool{x86.FCOMI: true, x86.FCOMIP: true, x86.FUCOMI: true, x86.FUCOMIP: true}
 
 // settle makes flags that the case's instruction leaves undefined equal in both outcomes. It reports whether they can be compared: what
 // follows the instruction may have read them.

@@ -108,7 +108,7 @@ var vendorCases = []vendorCase{
 		name: "FCOMI with C1 set", copied: true,
 		code:  []byte{0xd9, 0xee, 0xd9, 0xe0, 0xd9, 0xe5, 0xdb, 0xf0, 0xdf, 0xe0}, // fldz; fchs; fxam; fcomi st, st; fnstsw ax
 		set:   map[int]uint64{emu.RAX: 0},
-		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 0x7800}, x86.ZF},
+		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 0x7a00}, x86.ZF},
 		amd:   vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 0x7a00}, x86.ZF},
 	},
 	{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -90,13 +91,16 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
-	if e.details() || f.Vector == emu.VecGP {
-		e.storeCPU(e.cpu, pc)
-		e.decoder.Forget()
-		e.decodeOne(&e.examined, pc)
-	}
+	e.storeCPU(e.cpu, pc)
+	e.decoder.Forget()
+	e.decodeOne(&e.examined, pc)
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
+	}
+	if sem.FaultsAsMade(&e.examined.Insn) {
+		if made := e.machine.Execute(e.cpu, &e.examined.Insn); made != nil {
+			f = *made
+		}
 	}
 	if e.details() {
 		e.revokeEvents(t, i, &e.examined, f)

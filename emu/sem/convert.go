@@ -3,7 +3,6 @@ package sem
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -126,10 +125,6 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	v, status := convertElements(&source, int(g.Args[1].Size)/4, 4, 2, soft.SingleToHalf, mode)
 	if g.Args[0].Kind != x86.ArgMem {
 		return conclude(c, g, &v, status)
-	}
-	a, size := guest.EffectiveAddr(c, g), uint64(g.Args[0].Size)
-	if n := m.Mem.Reachable(a, size, mem.Write); n < size {
-		return accessFault(a, int(n), true)
 	}
 	if fault := raise(c, status); fault != nil {
 		return fault

@@ -214,17 +214,7 @@ func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 
 // storable returns the fault of a store to the elements of g's first operand, at a, that are selected.
 func (m *Machine) storable(g *guest.Insn, a emu.Addr, selected uint64) *emu.Fault {
-	size := g.ElementSize(0)
-	for i := range g.Elements() {
-		if selected>>i&1 == 0 {
-			continue
-		}
-		at := a + emu.Addr(i*size)
-		if n := m.Mem.Reachable(at, uint64(size), mem.Write); n < uint64(size) {
-			return accessFault(at, int(n), true)
-		}
-	}
-	return nil
+	return m.unwritable(a, selected&(^uint64(0)>>(64-g.Elements())), g.ElementSize(0))
 }
 
 // concludeMask ends an instruction whose result is a mask, in g's first operand: bits of elements that are not selected are zero, as are those

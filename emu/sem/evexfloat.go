@@ -187,11 +187,6 @@ func (m *Machine) evexToHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	source := wideReg(c.FP, g.Args[1].Reg, g.VectorLen())
 	v, status := evexConverted(c, g, &source, 4, 2, soft.SingleToHalf, mode)
-	if g.Args[0].Kind == x86.ArgMem {
-		if fault := m.storable(g, guest.EffectiveAddr(c, g), guest.Opmask(c, g)); fault != nil {
-			return fault
-		}
-	}
 	if fault := evexRaise(c, g, status); fault != nil {
 		return fault
 	}

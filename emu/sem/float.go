@@ -238,7 +238,8 @@ func (p precision) horizontal(f floatOp) semantics {
 }
 
 // dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half which elements of the
-// result are their sum. Products are computed before sums, and sums before their sum.
+// result are their sum. Products are computed before sums, and sums before their sum. On Intel's CPUs each element has a sum of its own: of
+// several NaNs it is the first one of its order.
 func (p precision) dotProduct(multiply, add floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var a, b vec
@@ -253,9 +254,14 @@ func (p precision) dotProduct(multiply, add floatOp) semantics {
 			}
 			return multiply(a.element(i, p.size), b.element(i, p.size), s.mode)
 		})
-		for left := n / 2; left >= n/perLane; left /= 2 {
+		for across := 1; across < perLane; across *= 2 {
 			from := sums
-			sums = s.step(left, func(i int) (uint64, uint16) { return add(from[2*i], from[2*i+1], s.mode) })
+			sums = s.step(n, func(i int) (uint64, uint16) {
+				if 2*across < perLane {
+					return add(from[i^across], from[i], s.mode)
+				}
+				return add(from[i], from[i^across], s.mode)
+			})
 		}
 		if fault := raiseSteps(c, s.raised); fault != nil {
 			return fault
@@ -263,7 +269,7 @@ func (p precision) dotProduct(multiply, add floatOp) semantics {
 		var v vec
 		for i := range n {
 			if g.Imm>>(i%perLane)&1 != 0 {
-				v.setElement(i, p.size, sums[i/perLane])
+				v.setElement(i, p.size, sums[i])
 			}
 		}
 		return conclude(c, g, &v, 0)

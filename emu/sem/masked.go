@@ -1,6 +1,8 @@
 package sem
 
 import (
+	"math/bits"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -53,13 +55,14 @@ func maskedMove(size int) semantics {
 
 // maskedStore writes those of the first n bytes of v whose elements are selected, or none if one of them faults.
 func (m *Machine) maskedStore(a emu.Addr, v vec, mask *vec, n, size int) *emu.Fault {
+	all := uint64(0)
 	for i := range n / size {
 		if selected(mask, i, size) {
-			at := a + emu.Addr(i*size)
-			if got := m.Mem.Reachable(at, uint64(size), mem.Write); got < uint64(size) {
-				return accessFault(at, int(got), true)
-			}
+			all |= 1 << i
 		}
+	}
+	if fault := m.unwritable(a, all, size); fault != nil {
+		return fault
 	}
 	b := v.bytes()
 	for i := 0; i < n; i += size {
@@ -68,6 +71,22 @@ func (m *Machine) maskedStore(a emu.Addr, v vec, mask *vec, n, size int) *emu.Fa
 				return fault
 			}
 		}
+	}
+	return nil
+}
+
+// unwritable returns the fault of a store at a to elements of size bytes that are selected, nil if all can be written. Intel's CPUs tell the address of the first byte
+// that is selected; if that can be written, it lies in the page in front of the one that cannot, and they tell that of the last one.
+func (m *Machine) unwritable(a emu.Addr, selected uint64, size int) *emu.Fault {
+	for rest := selected; rest != 0; rest &= rest - 1 {
+		at := a + emu.Addr(bits.TrailingZeros64(rest)*size)
+		if m.Mem.Reachable(at, uint64(size), mem.Write) == uint64(size) {
+			continue
+		}
+		if first := a + emu.Addr(bits.TrailingZeros64(selected)*size); m.Mem.Reachable(first, 1, mem.Write) == 0 {
+			return accessFault(first, 0, true)
+		}
+		return accessFault(a+emu.Addr(bits.Len64(selected)*size-1), 0, true)
 	}
 	return nil
 }
@@ -87,30 +106,41 @@ func (m *Machine) maskedBytes(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.storeBytes(a, vec{mmxReg(c.FP, g.Args[0].Reg)}, &mask, 8)
 }
 
-// storeBytes writes the selected ones of n bytes, all of which have to be accessible even if none is selected.
+// storeBytes writes the selected ones of n bytes, all of which have to be accessible even if none is selected: the upper 8 of 16 first.
 func (m *Machine) storeBytes(a emu.Addr, v vec, mask *vec, n int) *emu.Fault {
-	if got := m.Mem.Reachable(a, uint64(n), mem.Write); got < uint64(n) {
-		return accessFault(a, int(got), true)
+	for at := n - 8; at >= 0; at -= 8 {
+		part := a + emu.Addr(at)
+		if got := m.Mem.Reachable(part, 8, mem.Write); got < 8 {
+			return accessFault(part, int(got), true)
+		}
 	}
 	return m.maskedStore(a, v, mask, n, 1)
 }
 
 // gather returns the semantics of a gather of elements of size bytes, by indexes of index bytes. Elements in front of one that faults are
-// done, and the mask's are zero, so that the instruction goes on behind them when it is executed again (SDM Vol. 2, VGATHERDPS). In the end
+// done, and the mask's are zero, so that the instruction goes on behind them when it is executed again (SDM Vol. 2, VGATHERDPS); on Intel's CPUs the others of the mask are then
+// all ones or zero, those that no index is there for, too, and it has nothing beyond. In the end
 // all of the mask is zero, and what the result has beyond the elements.
 func gather(index, size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		result, mask := &g.Args[0], g.Args[2].Reg
 		v, by, from := vecReg(c.FP, result.Reg), vecReg(c.FP, mask), vecReg(c.FP, g.Mem.Index)
 		n := int(g.NRefs) // elements: one reference for each
+		by.fill(g.VectorLen()/size, size)
+		written := uint32(0) // the result, from its first element on
 		for i := range n {
 			if selected(&by, i, size) {
 				x, fault := m.Load(gatherAddr(c, g, from.element(i, index), index), uint8(size))
 				if fault != nil {
 					setVecReg(c.FP, result.Reg, v)
 					setVecReg(c.FP, mask, by)
+					if m.ZeroesBeyond(g) {
+						zeroBeyond(c.FP, 1<<mask|written)
+					}
 					return fault
 				}
+				written = 1 << result.Reg
+				clear(v[g.VectorLen()/8:])
 				v.setElement(i, size, x)
 			}
 			by.setElement(i, size, 0)
@@ -122,6 +152,17 @@ func gather(index, size int) semantics {
 		setVecReg(c.FP, mask, vec{})
 		return nil
 	}
+}
+
+// fill makes each of the n elements of a mask all ones if it is selected, zero if not, as what lies beyond.
+func (v *vec) fill(n, size int) {
+	var full vec
+	for i := range n {
+		if selected(v, i, size) {
+			full.setElement(i, size, ^uint64(0))
+		}
+	}
+	*v = full
 }
 
 // gatherAddr returns the address of an element with an index of size bytes.

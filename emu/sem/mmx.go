@@ -32,10 +32,15 @@ func setMMXReg(x *emu.XState, r x86.Reg, v uint64) {
 // enterMMX does to the x87 state what every MMX instruction does, EMMS aside: the stack top becomes 0, and no register is empty (SDM
 // Vol. 1, "Transitions Between x87 FPU and MMX Instructions").
 func enterMMX(x *emu.XState) {
+	beginMMX(x)
+	x[emu.XOffFTW] = 0xff
+}
+
+// beginMMX does what a store that faults has done: the stack top becomes 0.
+func beginMMX(x *emu.XState) {
 	if x[emu.XOffFSW+1]&0x38 != 0 {
 		turnTo(x, 0)
 	}
-	x[emu.XOffFTW] = 0xff
 }
 
 // pendingMMX returns the fault that an MMX instruction raises in front of all others, of an x87 exception that was not masked.

@@ -74,6 +74,22 @@ func NeedsAVX512(g *guest.Insn) bool {
 	return g.Enc == x86.EVEX
 }
 
+// FaultsAsMade reports whether makers of CPUs differ in what a memory fault of g leaves, or in which address it tells: stores of elements that are selected, gathers, and stores
+// that do something else in front of the access. Executed in front of what has faulted, or again, they leave here what Intel's CPUs do.
+func FaultsAsMade(g *guest.Insn) bool {
+	switch g.Op {
+	case x86.VGATHERDPS, x86.VGATHERDPD, x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERDD, x86.VPGATHERDQ, x86.VPGATHERQD, x86.VPGATHERQQ:
+		return g.Enc == x86.VEX
+	case x86.MASKMOVDQU, x86.VMASKMOVDQU, x86.VCVTPS2PH, x86.VCOMPRESSPS, x86.VCOMPRESSPD, x86.VPCOMPRESSD, x86.VPCOMPRESSQ:
+		return true
+	case x86.VMASKMOVPS, x86.VMASKMOVPD, x86.VPMASKMOVD, x86.VPMASKMOVQ:
+		return g.Args[0].Kind == x86.ArgMem
+	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
+		return g.Args[1].Kind == x86.ArgMMX
+	}
+	return g.Mask != 0 && g.Args[0].Kind == x86.ArgMem
+}
+
 // zeroBeyond does that to a set of registers.
 func zeroBeyond(x *emu.XState, regs uint32) {
 	for ; regs != 0; regs &= regs - 1 {

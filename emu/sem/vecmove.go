@@ -79,19 +79,22 @@ func (m *Machine) moveWord(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if fault != nil {
 		return fault
 	}
-	switch g.Args[0].Kind {
-	case x86.ArgXMM:
-		setLanes(c, g, lane{x, 0}, lane{})
-	case x86.ArgMMX:
+	if g.Args[0].Kind == x86.ArgMMX {
 		setMMX(c, g, x)
 		return nil
-	default:
-		fault = m.put(c, g, 0, x)
 	}
-	if mmx && fault == nil {
+	if mmx {
+		beginMMX(c.FP)
+	}
+	if g.Args[0].Kind == x86.ArgXMM {
+		setLanes(c, g, lane{x, 0}, lane{})
+	} else if fault := m.put(c, g, 0, x); fault != nil {
+		return fault
+	}
+	if mmx {
 		enterMMX(c.FP)
 	}
-	return fault
+	return nil
 }
 
 // wordArg returns the lowest 64 bits of operand arg of g, or as many as it has.

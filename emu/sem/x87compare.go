@@ -62,6 +62,9 @@ func fcomi(signaling bool, pops int) semantics {
 		i := int(g.Args[1].Reg)
 		r, status := x.compare(x.st(i).Number(), !x.empty(i), signaling)
 		c.Flags = c.Flags&^uint64(x86.StatusFlags) | relationFlags[r]
+		if status != stackUnderflow { // CPUs leave C1 as it is, whatever manuals say, unless the stack underflows
+			status |= x.fsw() & soft.C1
+		}
 		x.raise(status, 0)
 		x.popCompared(status, pops)
 		return nil

@@ -85,11 +85,7 @@ func (f *Format) Reduce(x uint64, imm uint8, mode Mode) (uint64, uint16) {
 	e, _ := scaled(a, int(imm>>4), mode)
 	e.neg = !e.neg
 	d, _ := sum(a.exact(), e, mode)
-	rounding := mode.Masked()
-	if !mode.masks(UE) {
-		rounding &^= modeFTZ
-	}
-	r, status := f.finish(d, rounding)
+	r, status := f.finish(d, mode.Masked())
 	return f.pack(r), quietBy(imm, status&PE)
 }
 

@@ -8,5 +8,6 @@ var Unsettled = map[Op]Flags{
 	TZCNT: OF | SF | AF | PF, LZCNT: OF | SF | AF | PF,
 	ANDN: AF | PF, BLSR: AF | PF, BLSMSK: AF | PF, BLSI: AF | PF, BZHI: AF | PF,
 	BEXTR: SF | AF | PF,
-	SHL:   AF | OF, SHR: AF | OF, SAR: AF | OF, SHLD: AF | OF | CF, SHRD: AF | OF | CF,
+	ROL:   OF, ROR: OF, RCL: OF, RCR: OF, // but for counts of 1
+	SHL: AF | OF, SHR: AF | OF, SAR: AF | OF, SHLD: AF | OF | CF, SHRD: AF | OF | CF,
 }

@@ -275,8 +275,8 @@ func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 		text = fmt.Sprintf("%s+%#x", c.last.Path, off+1)
 		if c.object != nil {
 			if va, ok := c.object.VAddr(off); ok {
-				if start, ok := c.object.FuncStart(va); ok {
-					text = fmt.Sprintf("%s+%#x", loc.Func, va+1-start)
+				if x := c.object.extentOf(va, c.byObject); x.named() {
+					text = fmt.Sprintf("%s+%#x", loc.Func, va+1-x.lo)
 				}
 			}
 		}

@@ -1,22 +1,11 @@
 package profiler
 
 import (
-	"bytes"
-
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
-)
-
-// IDs of functions without a name: what is added to the address where an object begins, which is that of a page, and that of code in no object.
-// linkerCode is the part of a procedure linkage table that enters the dynamic linker, which has another name than the entries in front of it.
-const (
-	unnamedCode = 1
-	linkageCode = 2
-	noObject    = 3
-	linkerCode  = 4
 )
 
 // RecordsCalls reports whether the engine records calls.
@@ -31,7 +20,7 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 // functionAt is the function that holds a in m. All code without a name in an object is one function, but that of its procedure linkage
 // table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
-	f := emu.Function{ID: noObject, Lo: a, Hi: a + 1}
+	f := emu.Function{ID: emu.Addr(noObject), Lo: a, Hi: a + 1}
 	c.enter(m, a)
 	if c.object == nil {
 		if jit, ok := c.jitName(a); ok {
@@ -45,27 +34,12 @@ func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	if !ok {
 		return f
 	}
-	object := a - emu.Addr(va)
-	symbol, lo, hi, ok := c.object.Func(va)
-	if ok {
-		f.ID, f.Passes = object+emu.Addr(lo), bytes.HasPrefix(symbol, []byte("_dl_runtime_resolve"))
-		part := goScheduler[string(bytes.TrimSuffix(symbol, []byte(".abi0")))]
-		f.Parks, f.Resumes = part.parks && c.object.HasGoroutines(), part.resumes && c.object.HasGoroutines()
-	} else if lo, hi, f.Passes = c.object.Unnamed(va); !f.Passes {
-		f.ID = object + unnamedCode
-	} else if f.ID = object + linkageCode; c.byObject {
-		if lo, hi = va, va+1; c.object.LinkageName(va) == "" {
-			f.ID = object + linkerCode
-		}
-	}
+	x := c.object.extentOf(va, c.byObject)
+	f.ID = a - emu.Addr(va) + emu.Addr(x.id())
+	f.Passes, f.Parks, f.Resumes = x.flags&passes != 0, x.flags&parks != 0, x.flags&resumes != 0
 	// The file may be mapped elsewhere beyond this mapping.
-	f.Lo, f.Hi = a-emu.Addr(min(va-lo, uint64(a-c.last.Lo))), a+emu.Addr(min(hi-va, uint64(c.last.Hi-a)))
+	f.Lo, f.Hi = a-emu.Addr(min(va-x.lo, uint64(a-c.last.Lo))), a+emu.Addr(min(x.hi-va, uint64(c.last.Hi-a)))
 	return f
-}
-
-// goScheduler are the functions of Go's runtime that change from one goroutine to another, by name (runtime/asm_amd64.s).
-var goScheduler = map[string]struct{ parks, resumes bool }{
-	"runtime.mcall": {parks: true}, "runtime.morestack": {parks: true}, "gogo": {resumes: true}, "runtime.gogo": {resumes: true},
 }
 
 // A functionStart is where a function begins.
@@ -86,17 +60,17 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	if !ok {
 		return fn, unknown
 	}
-	start, ok := c.object.FuncStart(va)
-	if !ok {
+	x := c.object.extentOf(va, c.byObject)
+	if !x.named() {
 		if c.in != nil {
 			fn.Name = c.unnamedIn(c.last.Path)
 		}
 		return fn, unknown
 	}
-	begin, ok := c.starts[functionStart{c.object, start}]
+	begin, ok := c.starts[functionStart{c.object, x.lo}]
 	if !ok {
-		begin, _ = c.object.placeOf(start, false)
-		c.starts[functionStart{c.object, start}] = begin
+		begin, _ = c.object.placeOf(x.lo, false)
+		c.starts[functionStart{c.object, x.lo}] = begin
 	}
 	fn.File = begin.File
 	if c.in != nil {

@@ -78,7 +78,7 @@ func (c *attribution) addJump(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 // jump returns the counts of the jumps from a to target in a context, nil if these are not within one function, on the way to one, or of no known line.
 func (c *attribution) jump(m *mem.Space, a, target emu.Addr, conditional bool, context callgraph.Context) *jumpCounts {
 	from, to := c.functionAt(m, a), c.functionAt(m, target)
-	if from.ID != to.ID || from.Passes || from.ID == noObject {
+	if from.ID != to.ID || from.Passes || from.ID == emu.Addr(noObject) {
 		return nil
 	}
 	end := func(a emu.Addr) jumpEnd {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/cgemu/cgemu/dwarfmap"
 )
@@ -47,31 +47,33 @@ func (o *object) placeOf(va uint64, linkage bool) (loc dwarfmap.Loc, end uint64)
 	return loc, end
 }
 
-// keptNames are the places in an object that runs before this one have asked for, and those that this one does. They are good for one file with one debug file, and for one way of
-// naming.
+// keptNames are the places and the extents of functions in an object that runs before this one have asked for, and those that this one does. They are good for one file with one
+// debug file, and for one way of naming.
 type keptNames struct {
 	keeper Keeper
 	name   string // under which they are kept
 	// files is the identity of the files that they come from, as it was before these were read.
 	files string
-	// places are records of what was kept, ends and texts its texts: where each ends, and all of them. shown are those that were asked for.
-	places, ends, texts []byte
-	shown               map[uint32]string
-	release             func()
-	// fresh are the places that this run has asked for, by address; numbers are those of their texts, which list has.
+	// places and functions are records of what was kept, ends and texts its texts: where each ends, and all of them. shown are those that were asked for.
+	places, functions, ends, texts []byte
+	shown                          map[uint32]string
+	release                        func()
+	// fresh are the places that this run has asked for, by address. From the first one on list has all texts, and numbers tells which is where.
 	fresh   map[uint64]keptPlace
 	numbers map[string]uint32
 	list    []string
+	// extents are those that this run has asked for, by where they begin.
+	extents map[uint64]extent
 }
 
 // A keptPlace is how many addresses have it, its line, and the numbers of the texts of file and function.
 type keptPlace struct{ size, line, file, fn uint32 }
 
 // A record is an address and a keptPlace; all little-endian, in the order of addresses. A file
-// begins with the magic, a checksum of what follows, and the numbers of bytes of identity, records and ends.
+// begins with the magic, a checksum of what follows, and the numbers of bytes of identity, places, functions and ends.
 const (
-	keptMagic  = "cgnames\x01"
-	keptHeader = len(keptMagic) + 4*4
+	keptMagic  = "cgnames\x02"
+	keptHeader = len(keptMagic) + 5*4
 	keptRecord = 8 + 4*4
 )
 
@@ -88,13 +90,19 @@ func filesOf(k Keeper, o *dwarfmap.Object, own string) string {
 	return own + "\x00" + debug + "\x00" + identity
 }
 
+// makeKeptNames returns some of which nothing was kept.
+func makeKeptNames(files string) *keptNames {
+	return &keptNames{files: files, shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}, extents: map[uint64]extent{}}
+}
+
 // newKeptNames returns those of an object at a path, named in a way; nil if none are kept.
 func newKeptNames(k Keeper, o *dwarfmap.Object, path, own, way string) *keptNames {
 	files := filesOf(k, o, own)
 	if files == "" {
 		return nil
 	}
-	n := &keptNames{keeper: k, name: fmt.Sprintf("names\x00%s\x00%s", path, way), files: files, shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
+	n := makeKeptNames(files)
+	n.keeper, n.name = k, fmt.Sprintf("names\x00%s\x00%s", path, way)
 	b, release := k.Load(n.name)
 	if b == nil {
 		return n
@@ -113,8 +121,8 @@ func (n *keptNames) read(b []byte) bool {
 		return false
 	}
 	word := func(i int) int { return int(binary.LittleEndian.Uint32(b[len(keptMagic)+4*i:])) }
-	identity, places, ends := word(1), word(2), word(3)
-	if crc32.Checksum(b[len(keptMagic)+4:], castagnoli) != uint32(word(0)) || len(b)-keptHeader < identity+places+ends {
+	identity, places, functions, ends := word(1), word(2), word(3), word(4)
+	if crc32.Checksum(b[len(keptMagic)+4:], castagnoli) != uint32(word(0)) || len(b)-keptHeader < identity+places+functions+ends {
 		return false
 	}
 	b = b[keptHeader:]
@@ -122,7 +130,9 @@ func (n *keptNames) read(b []byte) bool {
 		return false
 	}
 	b = b[identity:]
-	n.places, n.ends, n.texts = b[:places], b[places:places+ends], b[places+ends:]
+	n.places, b = b[:places], b[places:]
+	n.functions, b = b[:functions], b[functions:]
+	n.ends, n.texts = b[:ends], b[ends:]
 	return n.sound()
 }
 
@@ -140,7 +150,7 @@ func (n *keptNames) sound() bool {
 			return false
 		}
 	}
-	return int(last) <= len(n.texts) && len(n.places)%keptRecord == 0
+	return int(last) <= len(n.texts) && len(n.places)%keptRecord == 0 && len(n.functions)%keptExtent == 0
 }
 
 // end returns where text i ends.
@@ -176,8 +186,9 @@ func (n *keptNames) add(va uint64, loc dwarfmap.Loc, end uint64) {
 	n.fresh[va] = keptPlace{uint32(min(end-va, math.MaxUint32)), uint32(loc.Line), n.number(loc.File), n.number(loc.Func)}
 }
 
-// number returns the number of a text of what is fresh.
+// number returns the number of a text, a new one if it has none.
 func (n *keptNames) number(s string) uint32 {
+	n.listTexts()
 	i, ok := n.numbers[s]
 	if !ok {
 		i = uint32(len(n.list))
@@ -186,7 +197,19 @@ func (n *keptNames) number(s string) uint32 {
 	return i
 }
 
-// text returns the text with a number.
+// listTexts lists what was kept, for others to be added.
+func (n *keptNames) listTexts() {
+	if n.list != nil {
+		return
+	}
+	n.list = make([]string, len(n.ends)/4, len(n.ends)/4+1)
+	for i := range n.list {
+		n.list[i] = n.text(uint32(i))
+		n.numbers[n.list[i]] = uint32(i)
+	}
+}
+
+// text returns the kept text with a number.
 func (n *keptNames) text(i uint32) string {
 	s, ok := n.shown[i]
 	if !ok {
@@ -202,7 +225,7 @@ func (n *keptNames) text(i uint32) string {
 
 // close keeps what o has told, if nothing was wrong and the files are what they were: to be asked for one place more takes as long the next time.
 func (n *keptNames) close(o *dwarfmap.Object, own string) {
-	if len(n.fresh) > 0 && o.Err() == nil && filesOf(n.keeper, o, own) == n.files {
+	if len(n.fresh)+len(n.extents) > 0 && o.Err() == nil && filesOf(n.keeper, o, own) == n.files {
 		n.keeper.Save(n.name, n.write)
 	}
 	if n.release != nil {
@@ -210,39 +233,32 @@ func (n *keptNames) close(o *dwarfmap.Object, own string) {
 	}
 }
 
-// write writes all places.
+// write writes all places and extents.
 func (n *keptNames) write(w io.Writer) error {
-	for i := range n.len() {
-		addr, p := n.record(i)
-		n.add(addr, dwarfmap.Loc{File: n.text(p.file), Func: n.text(p.fn), Line: int(p.line)}, addr+uint64(p.size))
-	}
-	addrs := make([]uint64, 0, len(n.fresh))
-	for addr := range n.fresh {
-		addrs = append(addrs, addr)
-	}
-	slices.Sort(addrs)
+	n.listTexts()
 	le := binary.LittleEndian
-	places := make([]byte, 0, keptRecord*len(addrs))
-	known := uint64(0) // up to which address
-	for _, addr := range addrs {
-		if p := n.fresh[addr]; addr >= known {
-			known = addr + uint64(p.size)
-			places = le.AppendUint64(places, addr)
-			places = le.AppendUint32(le.AppendUint32(le.AppendUint32(le.AppendUint32(places, p.size), p.line), p.file), p.fn)
-		}
-	}
-	ends, size := make([]byte, 0, 4*len(n.list)), 0
+	places := merged(n.places, keptRecord, sorted(n.fresh), func(b []byte, addr uint64) []byte {
+		p := n.fresh[addr]
+		b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, addr), p.size), p.line)
+		return le.AppendUint32(le.AppendUint32(b, p.file), p.fn)
+	}, func(r []byte) uint64 { return le.Uint64(r) + uint64(le.Uint32(r[8:])) })
+	functions := merged(n.functions, keptExtent, sorted(n.extents), func(b []byte, lo uint64) []byte {
+		return appendExtent(b, n.extents[lo])
+	}, func(r []byte) uint64 { return le.Uint64(r[8:]) })
+	var ends, texts []byte
 	for _, s := range n.list {
-		size += len(s)
-		ends = le.AppendUint32(ends, uint32(size))
+		texts = append(texts, s...)
+		ends = le.AppendUint32(ends, uint32(len(texts)))
 	}
-	if size > math.MaxUint32 || len(places) > math.MaxUint32 {
-		return fmt.Errorf("names of %d bytes", size)
+	if max(len(places), len(functions), len(texts)) > math.MaxUint32 {
+		return fmt.Errorf("names of %d bytes", len(texts))
 	}
-	texts := strings.Join(n.list, "")
-	head := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, uint32(len(n.files))), uint32(len(places))), uint32(len(ends)))
+	head := le.AppendUint32(nil, uint32(len(n.files)))
+	for _, part := range [][]byte{places, functions, ends} {
+		head = le.AppendUint32(head, uint32(len(part)))
+	}
 	sum := uint32(0)
-	parts := [][]byte{append(head, n.files...), places, ends, []byte(texts)}
+	parts := [][]byte{append(head, n.files...), places, functions, ends, texts}
 	for _, part := range parts {
 		sum = crc32.Update(sum, castagnoli, part)
 	}
@@ -252,4 +268,33 @@ func (n *keptNames) write(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// sorted are the keys of m, in order.
+func sorted[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }
+
+// merged returns records of a size that were kept, which begin with an address and are in order, with those at other addresses, which add appends. end is where a
+// record's addresses end: none begins within another.
+func merged(kept []byte, size int, addrs []uint64, add func([]byte, uint64) []byte, end func([]byte) uint64) []byte {
+	all := make([]byte, 0, len(kept)+size*len(addrs))
+	known := uint64(0) // up to which address
+	for len(kept) > 0 || len(addrs) > 0 {
+		from := len(all)
+		var at uint64
+		if len(kept) > 0 {
+			at = binary.LittleEndian.Uint64(kept)
+		}
+		if len(kept) == 0 || len(addrs) > 0 && addrs[0] < at {
+			at = addrs[0]
+			all, addrs = add(all, at), addrs[1:]
+		} else {
+			all, kept = append(all, kept[:size]...), kept[size:]
+		}
+		if at < known {
+			all = all[:from]
+		} else {
+			known = end(all[from:])
+		}
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"testing"
 
@@ -63,8 +64,10 @@ func TestKeptNames(t *testing.T) {
 			got, end := o.placeOf(va, true)
 			require.Equal(t, want, got, "%#x", va)
 			require.Equal(t, wantEnd, end, "%#x", va)
+			require.Equal(t, (&object{Object: plain}).readExtent(va, true), o.extentOf(va, true), "%#x", va)
 		}
 		require.Equal(t, fresh, len(o.names.fresh) > 0)
+		require.Equal(t, fresh, len(o.names.extents) > 0)
 		require.Empty(t, objects.Close())
 	}
 	ask(dwarfmap.Options{}, true)
@@ -108,12 +111,14 @@ func TestNamesNotKept(t *testing.T) {
 
 // keptFile is a file of names with some records.
 func keptFile(t testing.TB) []byte {
-	n := &keptNames{files: "first", fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
+	n := makeKeptNames("first")
 	n.add(1, dwarfmap.Loc{File: "a.c", Func: "f", Line: 1}, 5)
 	for _, va := range [...]uint64{5, 7} {
 		n.add(va, dwarfmap.Loc{File: "a.c", Func: "g", Line: 2}, 9)
 	}
 	n.add(20, dwarfmap.Loc{File: dwarfmap.Unknown, Func: dwarfmap.Unknown}, 21)
+	n.extents[1] = extent{1, 9, 0, parks}
+	n.extents[20] = extent{20, math.MaxUint64, unnamedCode, 0}
 	var b bytes.Buffer
 	require.NoError(t, n.write(&b))
 	return b.Bytes()
@@ -142,10 +147,34 @@ func FuzzKeptNames(f *testing.F) {
 			copy(b, keptMagic)
 			binary.LittleEndian.PutUint32(b[len(keptMagic):], crc32.Checksum(b[len(keptMagic)+4:], castagnoli))
 		}
-		n := &keptNames{files: "first", shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}}
+		n := makeKeptNames("first")
 		if n.read(b) {
 			n.find(va)
+			n.extent(va)
 			require.NoError(t, n.write(io.Discard))
 		}
 	})
+}
+
+// TestNamesOfTwoRuns has two runs ask for places and functions one after the other: what both know is kept, each text once.
+func TestNamesOfTwoRuns(t *testing.T) {
+	m := &memory{files: map[string][]byte{}, identities: map[string]string{keptObject: "first"}}
+	ask := func(from, step uint64) (fresh int) {
+		objects, o := openKept(t, m, dwarfmap.Options{})
+		for va := from; va < 0x403000; va += step {
+			o.placeOf(va, true)
+			o.extentOf(va, true)
+		}
+		fresh = len(o.names.fresh) + len(o.names.extents)
+		require.Empty(t, objects.Close())
+		return fresh
+	}
+	require.NotZero(t, ask(0x401000, 0x50))
+	require.NotZero(t, ask(0x401000, 0x31))
+	require.Zero(t, ask(0x401000, 0x50))
+	require.Zero(t, ask(0x401000, 0x31))
+	require.Equal(t, 2, m.saved)
+	_, o := openKept(t, m, dwarfmap.Options{})
+	o.names.listTexts()
+	require.Len(t, o.names.numbers, len(o.names.list))
 }
