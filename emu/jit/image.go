@@ -26,8 +26,8 @@ import (
 
 // Images keeps images between runs.
 type Images interface {
-	// Load returns what was kept under a name, nil if nothing was, and what releases it.
-	Load(name string) (image []byte, release func())
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, or of all, which must not be looked at any more.
+	Load(name string) (image []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
 }
@@ -178,7 +178,8 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 var errImage = errors.New("jit: the image is not whole, or is that of another configuration")
 
 // loadImage makes b e's image, which stays where it is. e is new, and key its configuration's. After an error it has none.
-func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func()) error {
+func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []byte)) error {
+	all := b
 	var h imageHeader
 	if copy(h.bytes(), b) < len(h.bytes()) {
 		return errImage
@@ -213,8 +214,9 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func()) erro
 	}
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
+	release(b)
 	e.beginWith(img, &h)
-	e.releaseImage = release
+	e.releaseImage = func() { release(all) }
 	return nil
 }
 

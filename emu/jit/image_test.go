@@ -20,9 +20,9 @@ import (
 // kept are images by name.
 type kept map[string][]byte
 
-func (k kept) Load(name string) ([]byte, func()) {
+func (k kept) Load(name string) ([]byte, func([]byte)) {
 	if b := k[name]; b != nil {
-		return slices.Clone(b), func() {}
+		return slices.Clone(b), func([]byte) {}
 	}
 	return nil, nil
 }

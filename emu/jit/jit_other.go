@@ -24,7 +24,7 @@ func (*Pool) New(*mem.Space, emu.Config) (emu.Engine, error) { return nil, Avail
 
 // Images is what Keep takes.
 type Images interface {
-	Load(name string) (image []byte, release func())
+	Load(name string) (image []byte, release func(part []byte))
 	Save(name string, write func(io.Writer) error)
 }
 

@@ -85,7 +85,7 @@ func (p *Pool) begin(e *Engine) {
 	key := e.configKey()
 	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, key)
 	if b, release := p.images.Load(e.imageName); b != nil && e.loadImage(b, key, release) != nil {
-		release() // it begins without
+		release(b) // it begins without
 	}
 }
 

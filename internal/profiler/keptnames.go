@@ -16,8 +16,8 @@ import (
 
 // A Keeper keeps files between runs of this binary.
 type Keeper interface {
-	// Load returns what was kept under a name, nil if nothing was, and what releases it.
-	Load(name string) (b []byte, release func())
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, or of all, which must not be looked at any more.
+	Load(name string) (b []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
 	// Identify returns a text that changes when a file does, "" if there is none.
@@ -108,9 +108,9 @@ func newKeptNames(k Keeper, o *dwarfmap.Object, path, own, way string) *keptName
 		return n
 	}
 	if n.read(b) {
-		n.release = release
+		n.release = func() { release(b) }
 	} else {
-		release()
+		release(b)
 	}
 	return n
 }

@@ -21,7 +21,7 @@ type memory struct {
 	saved      int
 }
 
-func (m *memory) Load(name string) ([]byte, func()) { return m.files[name], func() {} }
+func (m *memory) Load(name string) ([]byte, func([]byte)) { return m.files[name], func([]byte) {} }
 
 func (m *memory) Save(name string, write func(io.Writer) error) {
 	var b bytes.Buffer

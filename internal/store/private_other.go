@@ -9,9 +9,9 @@ import (
 )
 
 // contents reads a file.
-func contents(f *os.File, size int64) (b []byte, release func(), err error) {
+func contents(f *os.File, size int64) (b []byte, release func(part []byte), err error) {
 	b, err = io.ReadAll(io.LimitReader(f, size))
-	return b, func() {}, err
+	return b, func([]byte) {}, err
 }
 
 // private: the directory is that of the user's profile, whose permissions are the system's business.

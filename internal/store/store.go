@@ -59,8 +59,9 @@ func (s *Store) path(name string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16]))
 }
 
-// Load returns what is kept under a name, nil if nothing is, and what releases it. Who reads it has to look whether it is whole; nobody writes to it.
-func (s *Store) Load(name string) (b []byte, release func()) {
+// Load returns what is kept under a name, nil if nothing is. Who reads it has to look whether it is whole; nobody writes to it. release gives back
+// the memory of a part of it, or of all, which must not be looked at any more.
+func (s *Store) Load(name string) (b []byte, release func(part []byte)) {
 	if s == nil {
 		return nil, nil
 	}

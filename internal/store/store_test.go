@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -30,7 +31,7 @@ func load(s *Store, name string) string {
 	if b == nil {
 		return ""
 	}
-	defer release()
+	defer release(b)
 	return string(b)
 }
 
@@ -105,4 +106,21 @@ func TestNothingIsKept(t *testing.T) {
 func TestBuildID(t *testing.T) {
 	needELF(t)
 	require.Regexp(t, `^[^/]+/[^/]*/?.*/[^/]+$`, buildID())
+}
+
+// TestReleasedPart gives a part back: what is left is as it was.
+func TestReleasedPart(t *testing.T) {
+	needELF(t)
+	s := Open(t.TempDir(), 1<<20)
+	text := bytes.Repeat([]byte("0123456789abcdef"), 5000)
+	s.Save("name", func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	b, release := s.Load("name")
+	require.Equal(t, text, b)
+	release(b[50_001:])
+	release(b[len(b):])
+	require.Equal(t, text[:50_001], b[:50_001])
+	release(b)
 }

@@ -1,9 +1,11 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,6 +143,25 @@ func loaderCache(t *task.Thread) []byte {
 	return text
 }
 
+// maxSoname is as long as the name of a library may be.
+const maxSoname = 4096
+
+// importedLibraries returns the names of the libraries that f needs. Its table of strings, of which they are few, may be long.
+func importedLibraries(f *elf.File) (names []string) {
+	dynamic := f.SectionByType(elf.SHT_DYNAMIC)
+	if dynamic == nil || int(dynamic.Link) >= len(f.Sections) {
+		return nil
+	}
+	offsets, _ := f.DynValue(elf.DT_NEEDED)
+	for _, off := range offsets {
+		r := bufio.NewReaderSize(io.NewSectionReader(f.Sections[dynamic.Link], int64(off), maxSoname), 64)
+		if name, err := r.ReadString(0); err == nil {
+			names = append(names, strings.TrimSuffix(name, "\x00"))
+		}
+	}
+	return names
+}
+
 // makeLoaderCache is loaderCache for a program that has none yet.
 func makeLoaderCache(k *task.Kernel, exe string) []byte {
 	const name = "/etc/ld.so.cache"
@@ -161,8 +182,7 @@ func makeLoaderCache(k *task.Kernel, exe string) []byte {
 			return nil
 		}
 		defer f.Close()
-		list, _ := f.ImportedLibraries()
-		return list
+		return importedLibraries(f)
 	}
 	real := map[string]string{}
 	dirOf := func(path string) string {
