@@ -39,6 +39,9 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	if !e.decoder.Decode(&g.Insn, a) {
 		return false
 	}
+	if g.Kind == guest.Emulated && copiesApproximation(&g.Insn) {
+		g.Kind = guest.Plain
+	}
 	if g.Kind == guest.Plain && (e.lacks[g.Feature] || e.emulatesWide && (sem.NeedsAVX512(&g.Insn) || e.machine.ZeroesBeyond(&g.Insn))) {
 		g.Kind = guest.Emulated
 	}

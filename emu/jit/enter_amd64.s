@@ -119,3 +119,29 @@ TEXT ·cpuVendor(SB), NOSPLIT, $0-4
 	CPUID
 	MOVL BX, ret+0(FP)
 	RET
+
+// func hostRcp(x uint32) uint32
+//
+// This and the next ones are approximations of single precision: RCPSS, RSQRTSS, VRCP14SS, VRSQRT14SS.
+TEXT ·hostRcp(SB), NOSPLIT, $0-12
+	RCPSS x+0(FP), X0
+	MOVSS X0, ret+8(FP)
+	RET
+
+// func hostRsqrt(x uint32) uint32
+TEXT ·hostRsqrt(SB), NOSPLIT, $0-12
+	RSQRTSS x+0(FP), X0
+	MOVSS X0, ret+8(FP)
+	RET
+
+// func hostRcp14(x uint32) uint32
+TEXT ·hostRcp14(SB), NOSPLIT, $0-12
+	VRCP14SS x+0(FP), X0, X0
+	MOVSS X0, ret+8(FP)
+	RET
+
+// func hostRsqrt14(x uint32) uint32
+TEXT ·hostRsqrt14(SB), NOSPLIT, $0-12
+	VRSQRT14SS x+0(FP), X0, X0
+	MOVSS X0, ret+8(FP)
+	RET

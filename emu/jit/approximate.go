@@ -1,0 +1,75 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"sync"
+
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Approximations are executed in Go, since makers of CPUs have their own, and the guest sees Intel's. Where the host's are the same they are copied: a result depends on few bits of its operand (emu/soft,
+// README.md), so that all there are can be compared, when the first one is translated.
+
+func hostRcp(x uint32) uint32
+func hostRsqrt(x uint32) uint32
+func hostRcp14(x uint32) uint32
+func hostRsqrt14(x uint32) uint32
+
+// An approximation is a function of the host's, and soft's.
+type approximation struct{ host, soft func(x uint32) uint32 }
+
+var approximations11 = []approximation{{hostRcp, soft.Rcp}, {hostRsqrt, soft.Rsqrt}}
+
+var approximations14 = []approximation{{hostRcp14, single14(soft.Float32.Rcp14)}, {hostRsqrt14, single14(soft.Float32.Rsqrt14)}}
+
+// single14 is f in single precision, with nothing in MXCSR that changes it.
+func single14(f func(x uint64, mode soft.Mode) (uint64, uint16)) func(x uint32) uint32 {
+	return func(x uint32) uint32 {
+		r, _ := f(uint64(x), 0x1f80)
+		return uint32(r)
+	}
+}
+
+// specialOperands are zeros, denormal numbers, the ends of what has a normal result, infinities and NaNs.
+var specialOperands = []uint32{
+	0, 1, 0x7fffff, 0x800000, 0x7e7fffff, 0x7e800000, 0x7e800001, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000,
+	1 << 31, 1<<31 | 1, 0xbf800000, 0xfe800000, 0xff7fffff, 0xff800000, 0xff800001,
+}
+
+// sameAsHost reports whether the host's approximations are soft's. Results depend on so many bits behind the operand's highest one, and on whether others are set; VRSQRT's on the parity of its exponent.
+func sameAsHost(list []approximation, bits int) bool {
+	for _, a := range list {
+		same := func(x uint32) bool { return a.host(x) == a.soft(x) }
+		for _, x := range specialOperands {
+			if !same(x) {
+				return false
+			}
+		}
+		rest := uint32(1)<<(23-bits) - 1
+		for x := uint32(127 << 23); x < 129<<23; x += rest + 1 {
+			if !same(x) || !same(x|1) || !same(x|rest) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var (
+	hostApproximates   = sync.OnceValue(func() bool { return sameAsHost(approximations11, 11) })
+	hostApproximates14 = sync.OnceValue(func() bool { return sameAsHost(approximations14, 16) })
+)
+
+// copiesApproximation reports whether g is an approximation that the host may execute.
+func copiesApproximation(g *guest.Insn) bool {
+	switch g.Op {
+	case x86.RCPPS, x86.RCPSS, x86.RSQRTPS, x86.RSQRTSS, x86.VRCPPS, x86.VRCPSS, x86.VRSQRTPS, x86.VRSQRTSS:
+		return hostApproximates()
+	case x86.VRCP14PS, x86.VRCP14PD, x86.VRCP14SS, x86.VRCP14SD, x86.VRSQRT14PS, x86.VRSQRT14PD, x86.VRSQRT14SS, x86.VRSQRT14SD:
+		return hostHasAVX512() && hostApproximates14()
+	}
+	return false
+}
