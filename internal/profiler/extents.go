@@ -3,7 +3,6 @@ package profiler
 import (
 	"bytes"
 	"encoding/binary"
-	"sort"
 )
 
 // An extent is addresses of an object, [lo, hi), that are one function to a call graph: a function with a name, or code without one.
@@ -92,11 +91,11 @@ const keptExtent = 8 + 8 + 2 + 2
 
 // extent returns the extent of the function that holds an address, if it was kept.
 func (n *keptNames) extent(va uint64) (x extent, ok bool) {
-	le := binary.LittleEndian
-	i := sort.Search(len(n.functions)/keptExtent, func(i int) bool { return le.Uint64(n.functions[i*keptExtent:]) > va }) - 1
+	i := seek(n.functions, keptExtent, n.function, va)
 	if i < 0 {
 		return x, false
 	}
+	n.function = i
 	x = extentAt(n.functions[i*keptExtent:])
 	return x, va < x.hi
 }

@@ -58,6 +58,8 @@ type keptNames struct {
 	places, functions, ends, texts []byte
 	shown                          map[uint32]string
 	release                        func()
+	// place and function are the indices of the records that were found last.
+	place, function int
 	// fresh are the places that this run has asked for, by address. From the first one on list has all texts, and numbers tells which is where.
 	fresh   map[uint64]keptPlace
 	numbers map[string]uint32
@@ -166,10 +168,24 @@ func (n *keptNames) record(i int) (addr uint64, p keptPlace) {
 	return le.Uint64(r), keptPlace{le.Uint32(r[8:]), le.Uint32(r[12:]), le.Uint32(r[16:]), le.Uint32(r[20:])}
 }
 
+// seek returns the index of the last record that begins at addr or in front of it, -1 if there is none. last is that of another one, which may be close.
+func seek(records []byte, size, last int, addr uint64) int {
+	n := len(records) / size
+	beyond := func(i int) bool { return i >= n || binary.LittleEndian.Uint64(records[i*size:]) > addr }
+	if !beyond(last) {
+		for i := last; i < last+4; i++ {
+			if beyond(i + 1) {
+				return i
+			}
+		}
+	}
+	return sort.Search(n, beyond) - 1
+}
+
 // find returns the place of an address that is known.
 func (n *keptNames) find(va uint64) (loc dwarfmap.Loc, end uint64, ok bool) {
-	i := sort.Search(n.len(), func(i int) bool { return binary.LittleEndian.Uint64(n.places[i*keptRecord:]) > va }) - 1
-	if i >= 0 {
+	if i := seek(n.places, keptRecord, n.place, va); i >= 0 {
+		n.place = i
 		if addr, p := n.record(i); va-addr < uint64(p.size) {
 			return dwarfmap.Loc{File: n.text(p.file), Func: n.text(p.fn), Line: int(p.line)}, addr + uint64(p.size), true
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -177,4 +178,23 @@ func TestNamesOfTwoRuns(t *testing.T) {
 	_, o := openKept(t, m, dwarfmap.Options{})
 	o.names.listTexts()
 	require.Len(t, o.names.numbers, len(o.names.list))
+}
+
+// TestSeek looks addresses up from every record on.
+func TestSeek(t *testing.T) {
+	begins := []uint64{3, 5, 6, 7, 8, 9, 20, 40}
+	var records []byte
+	for _, at := range begins {
+		records = append(binary.LittleEndian.AppendUint64(records, at), 0xff)
+	}
+	for last := range 10 {
+		for addr := range uint64(50) {
+			i, found := slices.BinarySearch(begins, addr)
+			if !found {
+				i--
+			}
+			require.Equal(t, i, seek(records, 9, last, addr), "%d from %d", addr, last)
+		}
+	}
+	require.Equal(t, -1, seek(nil, 9, 0, 7))
 }
