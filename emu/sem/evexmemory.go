@@ -72,7 +72,7 @@ func (m *Machine) compress(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if n == 0 {
 			return nil
 		}
-		if size >= 4 { // bytes and words fault as other stores do
+		if g.Mask != 0 { // without, it faults as other stores do
 			if f := m.unwritable(guest.EffectiveAddr(c, g), 1<<n-1, size); f != nil {
 				return f
 			}

@@ -194,7 +194,6 @@ func TestX87Faults(t *testing.T) {
 		{"fistp dword", []byte{0xdb, 0x58, across}, 0x37f},
 		{"fisttp qword", []byte{0xdd, 0x48, across}, 0x37f},
 		{"fbstp", []byte{0xdf, 0x70, across}, 0x37f},
-		{"fistp dword that would store nothing", []byte{0xdb, 0x58, across}, 0x37e},
 	} {
 		x := newX87Test(t)
 		x.run(0xd9, 0xe8, 0xd9, 0xe0, 0xd9, 0xfa) // fld1; fchs; fsqrt: a NaN
@@ -206,6 +205,14 @@ func TestX87Faults(t *testing.T) {
 		require.Equal(t, make([]byte, 2), x.memory(126, 2), tt.name)
 	}
 	x := newX87Test(t)
+	x.setFCW(0x37e)
+	require.Nil(t, x.execute(0xdb, 0x58, across), "fistp dword that stores nothing, of an empty register")
+	require.NotZero(t, x.state().fsw()&soft.IE)
+	x = newX87Test(t)
+	x.run(0xd9, 0xe8) // fld1
+	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: x87Data + 128, Write: true}, x.execute(0xdb, 0x78, 120), "fstp tbyte of which 8 bytes can be stored")
+	require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0x80}, x.memory(120, 8))
+	x = newX87Test(t)
 	before := *x.c.FP
 	require.Equal(t, emu.VecPF, int(x.execute(0xd8, 0x80, 0, 0x20, 0, 0).Vector), "fadd of no memory, to an empty register")
 	require.Equal(t, before, *x.c.FP)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -87,7 +86,8 @@ func exactly(v soft.F80) func(uint16) soft.F80 { return func(uint16) soft.F80 { 
 // An x87Conversion makes of a number what is stored in size bytes.
 type x87Conversion func(v soft.F80, size, cw uint16) (b [10]byte, status uint16)
 
-// fstore returns the execution of an instruction that stores ST(0) in memory.
+// fstore returns the execution of an instruction that stores ST(0) in memory. As on Intel's CPUs, memory is not looked at if an exception that is not masked keeps the value from being stored, and
+// the first 8 of 10 bytes are stored if the others cannot be.
 func fstore(convert x87Conversion, pop bool) x87Execution {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
 		size := g.Args[0].Size
@@ -99,14 +99,16 @@ func fstore(convert x87Conversion, pop bool) x87Execution {
 		status |= fault
 		a := guest.EffectiveAddr(c, g)
 		if x.unmasked(status, soft.IE|soft.OE|soft.UE) {
-			if n := m.Mem.Reachable(a, uint64(size), mem.Write); n < uint64(size) {
-				return accessFault(a, int(n), true)
-			}
 			x.raise(status, 0)
 			return nil
 		}
-		if f := m.write(a, b[:size]); f != nil {
+		if f := m.write(a, b[:min(size, 8)]); f != nil {
 			return f
+		}
+		if size > 8 {
+			if f := m.write(a+8, b[8:size]); f != nil {
+				return f
+			}
 		}
 		x.raise(status, 0)
 		if pop {
