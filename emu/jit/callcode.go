@@ -159,25 +159,35 @@ func (e *Engine) emitArc(x exit, first uint64, found func()) {
 // emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps for the case that it has not. RCX is lost, flags are not.
 func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
 	e.byte(0xc4, 0xc3, 0x7b, 0xf0, 0xcb, 4) // rorx ecx, r11d, 4
-	e.byte(0x8d, 0x89)                      // lea ecx, [rcx+origin*32]
-	e.u32(origin << 5)
+	e.leaIndex(x86.RCX, x86.RCX, regTarget, 4, 0)
+	e.byte(0x8d, 0x0c, 0x4d) // lea ecx, [rcx*2+origin*64]
+	e.u32(origin << 6)
 	e.byte(0x0f, 0xb7, 0xc9)                               // movzx ecx, cx
 	e.byte(0xc4, 0xe3, 0x7b, 0xf0, 0xc9, 32-log2(arcSlot)) // rorx ecx, ecx, 27
 	e.leaRIP(regTable, arcsOff)
 	e.leaIndex(regTable, regTable, x86.RCX, 1, 0)
-	check := func() {
-		known := e.short(opJRCXZ)
-		failed = append(failed, e.jmp(0))
-		e.patchShort(known)
-	}
+	first := e.emitKeptIn(origin)
+	e.lea(regTable, regTable, arcSlot)
+	second := e.emitKeptIn(origin)
+	failed = append(failed, e.jmp(0))
+	e.patchShort(first)
+	e.patchShort(second)
+	return failed
+}
+
+// emitKeptIn looks whether the slot at regTable has the arc from origin to regTarget, and returns a short jump for the case that it has. RCX is lost.
+func (e *Engine) emitKeptIn(origin uint32) (found int) {
 	e.loadAt(x86.RCX, regTable, 0)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
-	check()
+	target := e.short(opJRCXZ)
+	other := e.short(opShortJ)
+	e.patchShort(target)
 	e.loadAt(x86.RCX, regTable, 8)
 	e.lea(x86.RCX, x86.RCX, -int32(origin))
-	check()
-	return failed
+	found = e.short(opJRCXZ)
+	e.patchShort(other)
+	return found
 }
 
 // emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
@@ -448,19 +458,24 @@ func (e *Engine) emitLookupRoutine() {
 	e.shiftLeft(x86.RCX, 5)
 	e.movRR(regTable, regTarget)
 	e.shiftRight(regTable, 4)
+	e.leaIndex(regTable, regTable, regTarget, 4, 0)
 	e.aluRR(aluADD, x86.RCX, regTable)
+	e.shiftLeft(x86.RCX, 1)
 	e.byte(0x0f, 0xb7, 0xc9) // movzx ecx, cx
 	e.shiftLeft(x86.RCX, log2(arcSlot))
 	e.leaRIP(regTable, arcsOff)
 	e.aluRR(aluADD, x86.RCX, regTable)
-	e.aluAt(aluCMP, regTarget, x86.RCX, 0)
-	other := e.jcc(condNE, 0)
-	e.aluAt(aluCMP, x86.RDX, x86.RCX, 8)
-	another := e.jcc(condNE, 0)
-	e.loadAt(regTable, x86.RCX, 16)
-	e.emitBack(true)
-	e.link(other, e.pos)
-	e.link(another, e.pos)
+	for slot := range 2 {
+		at := int32(arcSlot * slot)
+		e.aluAt(aluCMP, regTarget, x86.RCX, at)
+		other := e.jcc(condNE, 0)
+		e.aluAt(aluCMP, x86.RDX, x86.RCX, at+8)
+		another := e.jcc(condNE, 0)
+		e.loadAt(regTable, x86.RCX, at+16)
+		e.emitBack(true)
+		e.link(other, e.pos)
+		e.link(another, e.pos)
+	}
 	e.emitBack(false)
 }
 

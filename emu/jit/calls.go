@@ -189,13 +189,17 @@ func (e *Engine) newArc(x *exit, arcOf func(site, target emu.Addr) uint64) {
 	e.keepArc(target, e.get(stExit), arc)
 }
 
-// keepArc has later lookups find the arc from the place that an exit knows to target.
+// keepArc has later lookups find the arc from the place that an exit knows to target. Which pair of slots may have it depends on both, and on all of the lower bits of target, as small functions lie close
+// together. What was kept last is in the first one.
 func (e *Engine) keepArc(target, origin, arc uint64) {
 	origin = uint64(uint32(origin))
-	at := arcsOff + arcSlot*int(uint16(target>>4+origin<<5))
-	e.set(at, target)
-	e.set(at+8, origin)
-	e.set(at+16, arc)
+	first := arcsOff + arcSlot*int(uint16(2*(target>>4+4*target+origin<<5)))
+	for word := 0; word < 24; word += 8 {
+		e.set(first+arcSlot+word, e.get(first+word))
+	}
+	e.set(first, target)
+	e.set(first+8, origin)
+	e.set(first+16, arc)
 }
 
 // arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,4 +111,34 @@ func TestTooManyArcs(t *testing.T) {
 	stop := m.run(emu.StopFault)
 	require.Contains(t, stop.Fault.Unsupported, "a call graph of more than 16 KiB")
 	require.NotEmpty(t, m.arcs())
+}
+
+// TestKeptArcs calls functions that lie next to each other from one place, in turn, and jumps to them from another: all arcs are kept, so that generated code finds them.
+func TestKeptArcs(t *testing.T) {
+	const functions = 40
+	one := func(a emu.Addr) emu.Function { return emu.Function{ID: a, Lo: a, Hi: a + 1} }
+	for _, code := range []string{"ffd7 0f05 # call rdi; syscall", "e81b000000 0f05 # call 20; syscall"} {
+		m := newMachineWith(t, emu.Config{Function: one}, code)
+		m.poke(codeAt+0x20, "ffe7 # jmp rdi")
+		m.poke(codeAt+0x100, strings.Repeat("c3", functions))
+		for range 4 {
+			for i := range emu.Addr(functions) {
+				m.cpu.RIP, m.cpu.Regs[emu.RDI] = codeAt, uint64(codeAt+0x100+i)
+				m.run(emu.StopSyscall)
+			}
+		}
+		kept := map[uint64]bool{}
+		for at := arcsOff; at < arcsOff+arcsSize; at += arcSlot {
+			if target := emu.Addr(m.get(at)); target >= codeAt+0x100 && target < codeAt+0x100+functions {
+				kept[m.get(at)] = true
+			}
+		}
+		require.Len(t, kept, functions)
+		arcs := m.arcs()
+		for i := range functions {
+			require.Condition(t, func() bool {
+				return slices.ContainsFunc(arcs, func(s string) bool { return strings.Contains(s, fmt.Sprintf("-%x 4 ", 0x100+i)) })
+			}, "%d: %v", i, arcs)
+		}
+	}
 }
