@@ -158,9 +158,7 @@ func (e *Engine) emitArc(x exit, first uint64, found func()) {
 
 // emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps for the case that it has not. RCX is lost, flags are not.
 func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
-	e.byte(0xc4, 0xc3, 0x7b, 0xf0, 0xcb, 4) // rorx ecx, r11d, 4
-	e.leaIndex(x86.RCX, x86.RCX, regTarget, 4, 0)
-	e.byte(0x8d, 0x0c, 0x4d) // lea ecx, [rcx*2+origin*64]
+	e.byte(0x42, 0x8d, 0x0c, 0x5d) // lea ecx, [r11*2+origin*64]
 	e.u32(origin << 6)
 	e.byte(0x0f, 0xb7, 0xc9)                               // movzx ecx, cx
 	e.byte(0xc4, 0xe3, 0x7b, 0xf0, 0xc9, 32-log2(arcSlot)) // rorx ecx, ecx, 27
@@ -456,10 +454,7 @@ func (e *Engine) emitLookupRoutine() {
 	e.rip(x86.RDX, stOrigin, 0)
 	e.movRR(x86.RCX, x86.RDX)
 	e.shiftLeft(x86.RCX, 5)
-	e.movRR(regTable, regTarget)
-	e.shiftRight(regTable, 4)
-	e.leaIndex(regTable, regTable, regTarget, 4, 0)
-	e.aluRR(aluADD, x86.RCX, regTable)
+	e.aluRR(aluADD, x86.RCX, regTarget)
 	e.shiftLeft(x86.RCX, 1)
 	e.byte(0x0f, 0xb7, 0xc9) // movzx ecx, cx
 	e.shiftLeft(x86.RCX, log2(arcSlot))

@@ -193,7 +193,7 @@ func (e *Engine) newArc(x *exit, arcOf func(site, target emu.Addr) uint64) {
 // together. What was kept last is in the first one.
 func (e *Engine) keepArc(target, origin, arc uint64) {
 	origin = uint64(uint32(origin))
-	first := arcsOff + arcSlot*int(uint16(2*(target>>4+4*target+origin<<5)))
+	first := arcsOff + arcSlot*int(uint16(2*(target+origin<<5)))
 	for word := 0; word < 24; word += 8 {
 		e.set(first+arcSlot+word, e.get(first+word))
 	}
