@@ -93,11 +93,11 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	e.storeCPU(e.cpu, pc)
 	e.decoder.Forget()
-	e.decodeOne(&e.examined, pc)
+	decoded := e.decodeOne(&e.examined, pc)
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
 	}
-	if sem.FaultsAsMade(&e.examined.Insn) {
+	if decoded && sem.FaultsAsMade(&e.examined.Insn) { // executed again, it leaves what it does on Intel's CPUs
 		if made := e.machine.Execute(e.cpu, &e.examined.Insn); made != nil {
 			f = *made
 		}
