@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/soft"
+	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -18,20 +18,12 @@ func hostRsqrt(x uint32) uint32
 func hostRcp14(x uint32) uint32
 func hostRsqrt14(x uint32) uint32
 
-// An approximation is a function of the host's, and soft's.
-type approximation struct{ host, soft func(x uint32) uint32 }
+// An approximation is a function of the host's, and sem's.
+type approximation struct{ host, sem func(x uint32) uint32 }
 
-var approximations11 = []approximation{{hostRcp, soft.Rcp}, {hostRsqrt, soft.Rsqrt}}
+var approximations11 = []approximation{{hostRcp, sem.Approximation(x86.RCPSS)}, {hostRsqrt, sem.Approximation(x86.RSQRTSS)}}
 
-var approximations14 = []approximation{{hostRcp14, single14(soft.Float32.Rcp14)}, {hostRsqrt14, single14(soft.Float32.Rsqrt14)}}
-
-// single14 is f in single precision, with nothing in MXCSR that changes it.
-func single14(f func(x uint64, mode soft.Mode) (uint64, uint16)) func(x uint32) uint32 {
-	return func(x uint32) uint32 {
-		r, _ := f(uint64(x), 0x1f80)
-		return uint32(r)
-	}
-}
+var approximations14 = []approximation{{hostRcp14, sem.Approximation(x86.VRCP14SS)}, {hostRsqrt14, sem.Approximation(x86.VRSQRT14SS)}}
 
 // specialOperands are zeros, denormal numbers, the ends of what has a normal result, infinities and NaNs.
 var specialOperands = []uint32{
@@ -39,10 +31,10 @@ var specialOperands = []uint32{
 	1 << 31, 1<<31 | 1, 0xbf800000, 0xfe800000, 0xff7fffff, 0xff800000, 0xff800001,
 }
 
-// sameAsHost reports whether the host's approximations are soft's. Results depend on so many bits behind the operand's highest one, and on whether others are set; VRSQRT's on the parity of its exponent.
+// sameAsHost reports whether the host's approximations are sem's. Results depend on so many bits behind the operand's highest one, and on whether others are set; VRSQRT's on the parity of its exponent.
 func sameAsHost(list []approximation, bits int) bool {
 	for _, a := range list {
-		same := func(x uint32) bool { return a.host(x) == a.soft(x) }
+		same := func(x uint32) bool { return a.host(x) == a.sem(x) }
 		for _, x := range specialOperands {
 			if !same(x) {
 				return false

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // contents maps a file, whose pages are then read when they are looked at. Files are replaced, never changed.
@@ -23,7 +21,7 @@ func contents(f *os.File, size int64) (b []byte, release func(part []byte), err 
 			page := os.Getpagesize()
 			from, to := (begin+page-1)/page*page, (begin+len(part))/page*page
 			if from < to {
-				unix.Madvise(b[from:to], unix.MADV_DONTNEED)
+				forget(b[from:to])
 			}
 		}
 	}, nil
