@@ -105,13 +105,6 @@ var vendorCases = []vendorCase{
 		intel: vendorOutcome{emu.VecPF, endOfRO, undefinedByVendor}, amd: vendorOutcome{emu.VecPF, endOfRO, x86.ZF | x86.PF},
 	},
 	{
-		name: "FCOMI with C1 set", copied: true,
-		code:  []byte{0xd9, 0xee, 0xd9, 0xe0, 0xd9, 0xe5, 0xdb, 0xf0, 0xdf, 0xe0}, // fldz; fchs; fxam; fcomi st, st; fnstsw ax
-		set:   map[int]uint64{emu.RAX: 0},
-		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 0x7a00}, x86.ZF},
-		amd:   vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 0x7a00}, x86.ZF},
-	},
-	{
 		name: "MUL of 3 by 5", code: []byte{0xf7, 0xe2}, set: map[int]uint64{emu.RAX: 3, emu.RDX: 5}, copied: true,
 		intel: vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 15, emu.RDX: 0}, x86.PF},
 		amd:   vendorOutcome{emu.VecBP, map[int]uint64{emu.RAX: 15, emu.RDX: 0}, undefinedByVendor},
