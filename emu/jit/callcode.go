@@ -191,16 +191,26 @@ func (e *Engine) emitKeptIn(origin uint32) (found int) {
 // emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
 // routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
 func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
-	e.store(slotTmp2, x86.RAX)
-	e.saveFlags()
-	e.store(slotTmp, x86.RAX)
-	e.leaRIP(x86.RCX, e.pos+7+7+5)
-	e.store(stBack, x86.RCX)
-	e.jmp(routine)
-	failed = e.jcc(condB, 0)
+	e.keepSaved()
+	failed = e.emitGoTo(routine)
 	e.giveSaved()
 	success()
 	return failed
+}
+
+// emitGoTo goes to a routine, with RAX and the flags saved. It returns the site of a jump for the case that the routine failed. RCX is lost.
+func (e *Engine) emitGoTo(routine int) (failed int) {
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBack, x86.RCX)
+	e.jmp(routine)
+	return e.jcc(condB, 0)
+}
+
+// keepSaved saves RAX and the flags, giveSaved gives them back.
+func (e *Engine) keepSaved() {
+	e.store(slotTmp2, x86.RAX)
+	e.saveFlags()
+	e.store(slotTmp, x86.RAX)
 }
 
 func (e *Engine) giveSaved() {
@@ -440,16 +450,14 @@ func (e *Engine) emitCallRoutines() {
 	e.byte(0xff) // jmp [stBack]
 	e.rip(4, stBack, 0)
 
-	e.emitLookupRoutine()
 	e.emitCrossRoutine()
 	e.emitCrossedRoutine()
 	e.stubs.end = e.pos
 }
 
-// emitLookupRoutine generates the routine lookup, which loads into regTable the arc from the place that stOrigin knows to regTarget. Carry says that it
-// does not know it. It goes to where stBack says, and loses RCX, RDX and the flags.
-func (e *Engine) emitLookupRoutine() {
-	e.calls.lookup = e.pos
+// emitFindArc loads into regTable the arc from the place that stOrigin knows to regTarget. It returns the sites of jumps for the case that it is not kept. RCX, RDX and the flags are
+// lost.
+func (e *Engine) emitFindArc() (unknown []int) {
 	e.byte(0x8b) // mov edx, [stOrigin]
 	e.rip(x86.RDX, stOrigin, 0)
 	e.movRR(x86.RCX, x86.RDX)
@@ -460,18 +468,24 @@ func (e *Engine) emitLookupRoutine() {
 	e.shiftLeft(x86.RCX, log2(arcSlot))
 	e.leaRIP(regTable, arcsOff)
 	e.aluRR(aluADD, x86.RCX, regTable)
-	for slot := range 2 {
-		at := int32(arcSlot * slot)
+	var other []int
+	compare := func(at int32) {
 		e.aluAt(aluCMP, regTarget, x86.RCX, at)
-		other := e.jcc(condNE, 0)
+		other = append(other, e.jcc(condNE, 0))
 		e.aluAt(aluCMP, x86.RDX, x86.RCX, at+8)
-		another := e.jcc(condNE, 0)
-		e.loadAt(regTable, x86.RCX, at+16)
-		e.emitBack(true)
-		e.link(other, e.pos)
-		e.link(another, e.pos)
+		other = append(other, e.jcc(condNE, 0))
 	}
-	e.emitBack(false)
+	compare(0)
+	first := e.short(opShortJ)
+	for _, site := range other {
+		e.link(site, e.pos)
+	}
+	other = nil
+	e.aluImm(aluADD, x86.RCX, arcSlot)
+	compare(0)
+	e.patchShort(first)
+	e.loadAt(regTable, x86.RCX, 16)
+	return other
 }
 
 // emitBack goes to where stBack says; carry says that a routine failed.
@@ -576,14 +590,16 @@ func (e *Engine) emitCrossedRoutine() {
 	e.patchShort(returned)
 	returning := e.jmp(0)
 	e.link(on, e.pos)
-	unknown := e.emitRoutine(e.calls.lookup, func() {})
-	first := e.emitRoutine(e.calls.crossIndirect, func() {
-		e.load(x86.RDX, slotB)
-		e.byte(0xff) // jmp [stBehind]
-		e.rip(4, stBehind, 0)
-	})
-	e.link(unknown, e.pos)
-	e.link(first, e.pos)
+	e.keepSaved()
+	unknown := e.emitFindArc()
+	first := e.emitGoTo(e.calls.crossIndirect)
+	e.giveSaved()
+	e.load(x86.RDX, slotB)
+	e.byte(0xff) // jmp [stBehind]
+	e.rip(4, stBehind, 0)
+	for _, site := range append(unknown, first) {
+		e.link(site, e.pos)
+	}
 	e.giveSaved()
 	e.link(returning, e.pos)
 	e.load(x86.RCX, slotA)

@@ -35,7 +35,7 @@ type calls struct {
 	// arcWords are the indices of words beside the counters that are the place of an arc, which does not change.
 	arcWords []int
 	// The arena offsets of routines.
-	unwind, lookup, cross, crossIndirect, crossed int
+	unwind, cross, crossIndirect, crossed int
 }
 
 // A counterSums is what a count of a counter adds to the totals.
