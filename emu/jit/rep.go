@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"math/bits"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -255,15 +257,16 @@ func (e *Engine) sameLines(at []emu.Addr, step int64) uint64 {
 	run := ^uint64(0)
 	line := uint64(e.sim.d1.line)
 	size := uint64(max(step, -step))
+	shift := bits.TrailingZeros64(size) // a division takes longer than a look into the cache
 	for _, a := range at {
 		in := uint64(a) & (line - 1)
 		switch {
 		case in+size > line:
 			return 1
 		case step > 0:
-			run = min(run, (line-in)/size)
+			run = min(run, (line-in)>>shift)
 		default:
-			run = min(run, in/size+1)
+			run = min(run, in>>shift+1)
 		}
 	}
 	return run
