@@ -13,6 +13,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/soft"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -214,6 +215,15 @@ func looksFirst(by vendor, c *testCase, want *outcome) bool {
 
 // storesX87 are the x87 instructions that store one value.
 var storesX87 = map[x86.Op]bool{x86.FST: true, x86.FSTP: true, x86.FIST: true, x86.FISTP: true, x86.FISTTP: true, x86.FBSTP: true}
+
+// tellsUnderflow reports whether c scaled a denormal number by zero, or took its remainder by infinity, on an AMD CPU with underflows not masked: these tell of one, and Intel's leave the number as
+// it is.
+func tellsUnderflow(by vendor, c *testCase, want, got *outcome) bool {
+	return by == amd && leavesOperand[c.inst.Op] && (want.state.FP[emu.XOffFSW]^got.state.FP[emu.XOffFSW])&byte(soft.UE) != 0
+}
+
+// leavesOperand are the x87 instructions that may.
+var leavesOperand = map[x86.Op]bool{x86.FSCALE: true, x86.FPREM: true, x86.FPREM1: true}
 
 // keepsDenormals reports whether c is a reduction with denormal results flushed to zero and their exception not masked: AMD's CPUs do not flush then.
 func keepsDenormals(by vendor, c *testCase, want *outcome) bool {

@@ -17,6 +17,9 @@ func Fscale(y, x F80, cw uint16) Result {
 	case cy == infinite:
 		return Result{Value: infinity80(x.neg())}.denormals(cw, x)
 	}
+	if y.class() == zero {
+		return x.kept(cw).denormals(cw, x)
+	}
 	w := x.wide()
 	w.exp += y.scale()
 	return w.scaled(cw).denormals(cw, x, y)
@@ -31,6 +34,14 @@ func (w wide) scaled(cw uint16) Result {
 		return Result{Value: zero80(w.neg), Status: UE | PE}
 	}
 	return w.rounded80(cw)
+}
+
+// kept returns x for an operation that leaves it as it is. Intel's CPUs do not tell of an underflow then if x is denormal; AMD's do.
+func (x F80) kept(cw uint16) Result {
+	if x.Mant>>63 == 0 {
+		return Result{Value: x}
+	}
+	return x.wide().rounded80(cw)
 }
 
 // rounded80 returns w rounded to double extended precision, whatever precision control says.
@@ -91,7 +102,7 @@ func remainder(y, x F80, cw uint16, nearest bool) Result {
 	case cx == zero:
 		return Result{Value: x}.denormals(cw, y)
 	case cy == infinite:
-		return x.wide().rounded80(cw).denormals(cw, x)
+		return x.kept(cw).denormals(cw, x)
 	}
 	xn, yn := x.Number(), y.Number()
 	rem, exp, quotient, partial := partialRemainder(xn, yn)

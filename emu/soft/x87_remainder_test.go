@@ -165,3 +165,13 @@ func TestExtract(t *testing.T) {
 		require.Equal(t, Result{Value: tt.exp, Pushed: tt.significand, Status: tt.status}, Fxtract(tt.x, 0x37f), tt.x)
 	}
 }
+
+// TestKeptDenormals scales a denormal number by zero, and takes its remainder by infinity: it stays, and is no underflow.
+func TestKeptDenormals(t *testing.T) {
+	denormal := F80{Mant: 0x5081}
+	for _, cw := range []uint16{0x37f, 0x37f &^ UE} {
+		require.Equal(t, Result{Value: denormal, Status: DE}, Fscale(zero80(true), denormal, cw))
+		require.Equal(t, Result{Value: denormal, Status: DE}, Fprem(infinity80(false), denormal, cw))
+		require.Equal(t, Result{Value: denormal, Status: DE}, Fprem1(infinity80(true), denormal, cw))
+	}
+}
