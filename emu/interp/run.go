@@ -3,7 +3,6 @@ package interp
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -129,13 +128,7 @@ func (e *Engine) fault(c *emu.CPU, b *block, i int, f *emu.Fault) *emu.Stop {
 	}
 	e.onlyUpTo(c, in, f)
 	e.gatherRest(b)
-	if f.Vector == emu.VecPF && !f.Exec && f.Addr < e.mem.Limit() {
-		prot := mem.Read
-		if f.Write {
-			prot = mem.Write
-		}
-		f.Bus = e.mem.Accessible(f.Addr, 1, prot) == 1
-	}
+	e.machine.MarkBus(f)
 	return faulted(*f)
 }
 

@@ -97,7 +97,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
 	}
-	if decoded && sem.FaultsAsMade(&e.examined.Insn) { // executed again, it leaves what it does on Intel's CPUs
+	if decoded && !f.Bus && sem.FaultsByVendor(&e.examined.Insn) {
 		if made := e.machine.Execute(e.cpu, &e.examined.Insn); made != nil {
 			f = *made
 		}

@@ -29,6 +29,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	}
 	e.storeCPU(c, g.Next())
 	if f := e.emulateCounted(c, g, x); f != nil {
+		e.machine.MarkBus(f)
 		if f.Trap() {
 			pc = c.RIP
 		}

@@ -58,6 +58,18 @@ func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return f
 }
 
+// MarkBus marks f as a bus error if it is one: the page may be accessed, but lies behind the end of the file that is mapped there.
+func (m *Machine) MarkBus(f *emu.Fault) {
+	if f.Vector != emu.VecPF || f.Exec || f.Addr >= m.Mem.Limit() {
+		return
+	}
+	prot := mem.Read
+	if f.Write {
+		prot = mem.Write
+	}
+	f.Bus = m.Mem.Accessible(f.Addr, 1, prot) == 1
+}
+
 // ZeroesBeyond reports whether g, besides what its semantics say, zeroes what its registers have beyond 256 bits: those with a VEX prefix do, on
 // a CPU that has AVX-512.
 func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
@@ -74,9 +86,9 @@ func NeedsAVX512(g *guest.Insn) bool {
 	return g.Enc == x86.EVEX
 }
 
-// FaultsAsMade reports whether makers of CPUs differ in what a memory fault of g leaves, or in which address it tells: stores of elements that are selected, gathers, and stores
-// that do something else in front of the access. Executed in front of what has faulted, or again, they leave here what Intel's CPUs do.
-func FaultsAsMade(g *guest.Insn) bool {
+// FaultsByVendor reports whether vendors' CPUs differ in what a page fault of g leaves, or in which address it tells: stores of elements that are selected, gathers, and stores
+// that do something else in front of the access. Executed again behind the fault, g leaves here what it does on Intel's CPUs.
+func FaultsByVendor(g *guest.Insn) bool {
 	switch g.Op {
 	case x86.VGATHERDPS, x86.VGATHERDPD, x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERDD, x86.VPGATHERDQ, x86.VPGATHERQD, x86.VPGATHERQQ:
 		return g.Enc == x86.VEX

@@ -1,7 +1,9 @@
-// System calls whose buffer lies behind the end of a mapped file: EFAULT, where a load would raise SIGBUS.
+// System calls whose buffer lies behind the end of a mapped file: EFAULT, where a load would raise SIGBUS. So do vector instructions of which CPUs' makers leave different things when they fault.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,35 @@
 
 static void show(const char *what, long r) {
 	printf("%-28s %ld %s\n", what, r < 0 ? -1 : r, r < 0 ? strerror(errno) : "");
+}
+
+static sigjmp_buf back;
+static void onSignal(int signal) { siglongjmp(back, signal); }
+
+// accesses shows which signal an instruction raises that accesses at, with all elements selected.
+static void accesses(const char *what, void (*instruction)(char *at), char *at) {
+	int signal = sigsetjmp(back, 1);
+	if (!signal) instruction(at);
+	printf("%-28s %d\n", what, signal);
+}
+static void maskedStore(char *at) { asm volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n vmaskmovps %%ymm0, %%ymm0, (%0)" : : "r"(at) : "xmm0", "memory"); }
+static void maskedLoad(char *at) { asm volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n vmaskmovps (%0), %%ymm0, %%ymm1" : : "r"(at) : "xmm0", "xmm1", "memory"); }
+static void maskedBytes(char *at) { asm volatile("mov %0, %%rdi\n vpcmpeqd %%xmm0, %%xmm0, %%xmm0\n vmaskmovdqu %%xmm0, %%xmm0" : : "r"(at) : "rdi", "xmm0", "memory"); }
+static void gather(char *at) {
+	asm volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n vpxor %%ymm1, %%ymm1, %%ymm1\n vpgatherdd %%ymm0, (%0,%%ymm1), %%ymm2" : : "r"(at) : "xmm0", "xmm1", "xmm2", "memory");
+}
+static void toHalf(char *at) { asm volatile("vpxor %%xmm0, %%xmm0, %%xmm0\n vcvtps2ph $0, %%xmm0, (%0)" : : "r"(at) : "xmm0", "memory"); }
+static void saveState(char *at) { asm volatile("fxsave (%0)" : : "r"((long)at & -16) : "memory"); }
+static void fromMMX(char *at) { asm volatile("movq %%mm0, (%0)\n emms" : : "r"(at) : "memory"); }
+
+static void instructions(char *at) {
+	accesses("a masked store", maskedStore, at);
+	accesses("a masked load", maskedLoad, at);
+	accesses("a store of masked bytes", maskedBytes, at);
+	accesses("a gather", gather, at);
+	accesses("a store of half precision", toHalf, at);
+	accesses("a store of MMX", fromMMX, at);
+	accesses("a store of the state", saveState, at);
 }
 
 int main(void) {
@@ -54,4 +85,10 @@ int main(void) {
 	show("process_vm_readv", process_vm_readv(getpid(), &here, 1, &there, 1, 0));
 	show("process_vm_readv across", process_vm_readv(getpid(), &here, 1, both, 1, 0));
 	show("process_vm_writev", process_vm_writev(getpid(), &here, 1, &there, 1, 0));
+	signal(SIGBUS, onSignal);
+	signal(SIGSEGV, onSignal);
+	instructions(end - 4);
+	instructions(end);
+	mprotect(end, 4096, PROT_NONE);
+	instructions(end);
 }
