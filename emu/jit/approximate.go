@@ -55,6 +55,19 @@ var (
 	hostApproximates14 = sync.OnceValue(func() bool { return sameAsHost(approximations14, 16) })
 )
 
+// hostSample is what the host makes of a few operands: code that has approximations is none for a host with others.
+func hostSample() (sample []uint32) {
+	wide := hostHasAVX512()
+	for i := range uint32(64) {
+		x := 127<<23 + i<<19 | 0x5a5a
+		sample = append(sample, hostRcp(x), hostRsqrt(x))
+		if wide {
+			sample = append(sample, hostRcp14(x), hostRsqrt14(x))
+		}
+	}
+	return sample
+}
+
 // copiesApproximation reports whether g is an approximation that the host may execute.
 func copiesApproximation(g *guest.Insn) bool {
 	switch g.Op {
