@@ -115,12 +115,6 @@ func (o *Object) function(addr uint64) (string, bool) {
 	return name, true
 }
 
-// FuncStart returns where the function at an address begins, and whether one is there.
-func (o *Object) FuncStart(vaddr uint64) (uint64, bool) {
-	_, lo, _, ok := o.Func(vaddr)
-	return lo, ok
-}
-
 // Func returns the symbol of the function at an address, which is not demangled and not to be changed, and its addresses, [lo, hi). ok says whether one is there.
 func (o *Object) Func(vaddr uint64) (symbol []byte, lo, hi uint64, ok bool) {
 	s := o.symbolAt(vaddr)

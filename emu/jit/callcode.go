@@ -469,20 +469,20 @@ func (e *Engine) emitFindArc() (unknown []int) {
 	e.leaRIP(regTable, arcsOff)
 	e.aluRR(aluADD, x86.RCX, regTable)
 	var other []int
-	compare := func(at int32) {
-		e.aluAt(aluCMP, regTarget, x86.RCX, at)
+	compare := func() {
+		e.aluAt(aluCMP, regTarget, x86.RCX, 0)
 		other = append(other, e.jcc(condNE, 0))
-		e.aluAt(aluCMP, x86.RDX, x86.RCX, at+8)
+		e.aluAt(aluCMP, x86.RDX, x86.RCX, 8)
 		other = append(other, e.jcc(condNE, 0))
 	}
-	compare(0)
+	compare()
 	first := e.short(opShortJ)
 	for _, site := range other {
 		e.link(site, e.pos)
 	}
 	other = nil
 	e.aluImm(aluADD, x86.RCX, arcSlot)
-	compare(0)
+	compare()
 	e.patchShort(first)
 	e.loadAt(regTable, x86.RCX, 16)
 	return other

@@ -16,8 +16,7 @@ func Fscale(y, x F80, cw uint16) Result {
 		return Result{Value: zero80(x.neg())}.denormals(cw, x)
 	case cy == infinite:
 		return Result{Value: infinity80(x.neg())}.denormals(cw, x)
-	}
-	if y.class() == zero {
+	case cy == zero:
 		return x.kept(cw).denormals(cw, x)
 	}
 	w := x.wide()
