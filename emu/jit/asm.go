@@ -264,6 +264,11 @@ func (e *assembler) aluImm(op byte, reg x86.Reg, imm int32) {
 
 // aluImm32 is aluImm with 32 bits.
 func (e *assembler) aluImm32(op byte, reg x86.Reg, imm int32) {
+	if reg == x86.RAX && imm != int32(int8(imm)) {
+		e.byte(op<<3 | 5)
+		e.u32(uint32(imm))
+		return
+	}
 	if reg >= 8 {
 		e.byte(0x41)
 	}
@@ -280,47 +285,63 @@ func (e *assembler) immediate(op, modrm byte, imm int32) {
 	e.u32(uint32(imm))
 }
 
-// sib emits ModRM, SIB and displacement for [index*scale+disp], index NoReg for none.
+// sib emits ModRM, SIB and displacement for [index*scale+disp], index NoReg for none. An index that is not multiplied is a base, which is shorter by the SIB byte.
 func (e *assembler) sib(reg, index x86.Reg, scale uint8, disp int32) {
-	s := log2(int(max(scale, 1)))<<6 | 4<<3 | 5
-	if index != x86.NoReg {
-		s = s&^(7<<3) | byte(index&7)<<3
+	switch {
+	case index == x86.NoReg:
+		e.byte(byte(reg&7)<<3|4, 0x25)
+	case scale == 1 && index&7 == 4:
+		e.byte(0x84|byte(reg&7)<<3, 0x24)
+	case scale == 1:
+		e.byte(0x80 | byte(reg&7)<<3 | byte(index&7))
+	default:
+		e.byte(byte(reg&7)<<3|4, log2(int(scale))<<6|byte(index&7)<<3|5)
 	}
-	e.byte(byte(reg&7)<<3|4, s)
 	e.u32(uint32(disp))
 }
 
-func rexX(reg, index x86.Reg) byte {
-	x := byte(0x48) | byte(reg>>3)<<2
-	if index != x86.NoReg {
-		x |= byte(index>>3) << 1
+// rexSIB returns the prefix for an instruction of 64 bits with what sib emits.
+func rexSIB(reg, index x86.Reg, scale uint8) byte {
+	rex := byte(0x48) | byte(reg>>3)<<2
+	switch {
+	case index == x86.NoReg:
+	case scale == 1:
+		rex |= byte(index >> 3)
+	default:
+		rex |= byte(index>>3) << 1
 	}
-	return x
+	return rex
 }
 
 // aluAbs emits op reg, [index*scale+disp] (64 bits).
 func (e *assembler) aluAbs(op byte, reg, index x86.Reg, scale uint8, disp int32) {
-	e.byte(rexX(reg, index), op<<3|3)
+	e.byte(rexSIB(reg, index, scale), op<<3|3)
 	e.sib(reg, index, scale, disp)
 }
 
 // leaAbs emits lea reg, [index*scale+disp].
 func (e *assembler) leaAbs(reg, index x86.Reg, scale uint8, disp int32) {
-	e.byte(rexX(reg, index), 0x8d)
+	e.byte(rexSIB(reg, index, scale), 0x8d)
 	e.sib(reg, index, scale, disp)
 }
 
 // cmpAbsImm emits cmp qword [disp], imm.
 func (e *assembler) cmpAbsImm(disp, imm int32) {
-	e.byte(0x48, 0x81, 7<<3|4, 0x25)
-	e.u32(uint32(disp))
+	if imm == int32(int8(imm)) {
+		e.byte(0x48, 0x83)
+		e.sib(aluCMP, x86.NoReg, 1, disp)
+		e.byte(byte(imm))
+		return
+	}
+	e.byte(0x48, 0x81)
+	e.sib(aluCMP, x86.NoReg, 1, disp)
 	e.u32(uint32(imm))
 }
 
 // cmpByteImm emits cmp byte [index+disp], imm.
 func (e *assembler) cmpByteImm(index x86.Reg, disp int32, imm byte) {
 	if index >= 8 {
-		e.byte(0x42)
+		e.byte(0x41)
 	}
 	e.byte(0x80)
 	e.sib(7, index, 1, disp)
@@ -330,7 +351,7 @@ func (e *assembler) cmpByteImm(index x86.Reg, disp int32, imm byte) {
 // stepByte emits inc or, if down is set, dec byte [index+disp].
 func (e *assembler) stepByte(index x86.Reg, disp int32, down bool) {
 	if index >= 8 {
-		e.byte(0x42)
+		e.byte(0x41)
 	}
 	e.byte(0xfe)
 	e.sib(x86.Reg(b2i(down)), index, 1, disp)
@@ -404,7 +425,7 @@ func (e *assembler) loadWordIndex(reg, base, index x86.Reg) {
 
 // storeAbs emits mov [index+disp], reg.
 func (e *assembler) storeAbs(index x86.Reg, disp int32, reg x86.Reg) {
-	e.byte(rexX(reg, index), 0x89)
+	e.byte(rexSIB(reg, index, 1), 0x89)
 	e.sib(reg, index, 1, disp)
 }
 
@@ -414,6 +435,12 @@ func (e *assembler) minAt(reg, base x86.Reg, disp int32) {
 	e.memRM(reg, base, disp)
 	e.byte(rexW(reg, base), 0x0f, 0x47) // cmova
 	e.memRM(reg, base, disp)
+}
+
+// min makes dst the smaller of it and src.
+func (e *assembler) min(dst, src x86.Reg) {
+	e.aluRR(aluCMP, dst, src)
+	e.byte(rexW(dst, src), 0x0f, 0x47, 0xc0|byte(dst&7)<<3|byte(src&7)) // cmova
 }
 
 // testRR32 emits test reg, reg (32 bits).
@@ -457,9 +484,12 @@ func (e *assembler) leaRIP(reg x86.Reg, off int) {
 // leaFull emits lea dst, [base+index*scale+disp], base or index NoReg for none; 32 bits wide if
 // narrow is set.
 func (e *assembler) leaFull(dst, base, index x86.Reg, scale uint8, disp int32, narrow bool) {
-	rex := rexX(dst, index)
+	rex := rexSIB(dst, index, scale)
 	if base != x86.NoReg {
-		rex |= byte(base >> 3)
+		rex = rexW(dst, base)
+		if index != x86.NoReg {
+			rex |= byte(index>>3) << 1
+		}
 	}
 	if narrow {
 		rex &^= 8

@@ -89,12 +89,15 @@ func extend(r x86.Reg) byte {
 	return evexX | evexB
 }
 
-// extendIndex returns X and B for an index without a base.
-func extendIndex(index x86.Reg) byte {
-	if index >= x86.R8 && index != x86.NoReg {
-		return evexB
+// extendIndex returns X and B for what sib emits.
+func extendIndex(index x86.Reg, scale uint8) byte {
+	switch {
+	case index < x86.R8 || index == x86.NoReg:
+		return evexX | evexB
+	case scale == 1:
+		return evexX
 	}
-	return evexX | evexB
+	return evexB
 }
 
 // extend returns X and B for b in ModRM.rm.
@@ -175,13 +178,13 @@ func (e *assembler) vpbroadcastqLoad(v vec, off int) {
 
 // vpsubqTable emits vpsubq dst, src, [index*scale+disp].
 func (e *assembler) vpsubqTable(dst, src vec, index x86.Reg, scale uint8, disp int32) {
-	e.evex(opVPSUBQ.wide(), dst, src, true, extendIndex(index))
+	e.evex(opVPSUBQ.wide(), dst, src, true, extendIndex(index, scale))
 	e.sib(x86.Reg(dst), index, scale, disp)
 }
 
 // vstoreTable emits vmovdqu64 [index*scale+disp]{k}, v, vstoreMasked vmovdqu64 [off]{k}, v and vstoreMaskedAt vmovdqu64 [base+disp]{k}, v.
 func (e *assembler) vstoreTable(index x86.Reg, scale uint8, disp int32, k opmask, v vec) {
-	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extendIndex(index))
+	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extendIndex(index, scale))
 	e.sib(x86.Reg(v), index, scale, disp)
 }
 
@@ -248,6 +251,30 @@ func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
 
 // kortest emits kortestb a, b: the zero flag says that no bit is set.
 func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
+
+// kmovFrom emits kmovb r, k; kmovTo kmovb k, r; kload kmovb k, [off]; kstore kmovb [off], k.
+func (e *assembler) kmovFrom(r x86.Reg, k opmask) {
+	e.byte(0xc5, 0x79|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
+}
+
+func (e *assembler) kmovTo(k opmask, r x86.Reg) {
+	if r >= x86.R8 {
+		e.byte(0xc4, 0xc1, 0x79)
+	} else {
+		e.byte(0xc5, 0xf9)
+	}
+	e.byte(0x92, 0xc0|byte(k)<<3|byte(r&7))
+}
+
+func (e *assembler) kload(k opmask, off int) {
+	e.byte(0xc5, 0xf9, 0x90)
+	e.rip(x86.Reg(k), off, 0)
+}
+
+func (e *assembler) kstore(off int, k opmask) {
+	e.byte(0xc5, 0xf9, 0x91)
+	e.rip(x86.Reg(k), off, 0)
+}
 
 // vload emits vmovdqu64 v, [off].
 func (e *assembler) vload(v vec, off int) {

@@ -56,7 +56,7 @@ type stampCache struct {
 	// stamps has for each set, scale times as far apart, the stamps of its ways and then the
 	// addresses of their lines.
 	stamps, scale int
-	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of their lines, and there is neither ways nor recent.
+	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of its lines, and there is neither ways nor recent.
 	vectors, tags int
 }
 
@@ -67,9 +67,7 @@ const tick = 1 << 16
 func newStampCache(g cachesim.Geometry, off int, recent, vectors bool) (c stampCache, end int) {
 	c = stampCache{simCache: newSimCache(g), stamps: off}
 	if n := c.vectorsFor(); vectors && n > 0 {
-		c.vectors, c.scale = n, c.scaleFor(2*64*n)
-		c.tags, c.stamps = off, off+64*n
-		return c, off + c.tableSize(c.scale)
+		return c.placeVectors(n, off, recent)
 	}
 	if recent {
 		c.recent = off
@@ -168,6 +166,7 @@ func (c *lineCache) all() []lineStamp {
 type simulation struct {
 	caches, branches bool
 	vectors          bool // whether D1 is in vectors, and the clock
+	masks            bool // whether the history is in a mask register
 	i1               lineCache
 	d1, ll           stampCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
@@ -193,20 +192,20 @@ const (
 	indEntries  = 512
 )
 
-// newSimulation lays the tables of cfg out; vectors says that there are registers of 512 bits for them.
-func newSimulation(cfg *emu.Config, vectors bool) (s simulation) {
+// newSimulation lays the tables of cfg out; avx512 says that there are registers of 512 bits, and masks, for them.
+func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
 		end = (end + 63) &^ 63
-		s.d1, end = newStampCache(cfg.Caches.D1, end, true, vectors)
+		s.d1, end = newStampCache(cfg.Caches.D1, end, true, avx512)
 		s.vectors = s.d1.vectors > 0
 		s.ll, end = newStampCache(cfg.Caches.LL, end, false, s.vectors)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {
-		s.branches = true
+		s.branches, s.masks = true, avx512
 		s.cond = end
 		s.ind = s.cond + condEntries
 		end = s.ind + 8*indEntries

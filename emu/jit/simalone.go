@@ -225,7 +225,7 @@ func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind)
 		e.aluImm32(aluAND, x86.RAX, int32(d1.mask))
 		e.emitCompareSpan(d1, x86.RAX, size)
 		missing := e.jcc(condE, 0)
-		e.emitStampSet(d1, x86.RAX)
+		e.emitStampSet(d1, x86.RAX, true)
 		back = e.pos
 		e.swap()
 		e.link(missing, e.pos)

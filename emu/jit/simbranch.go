@@ -28,13 +28,33 @@ func (o outcomes) after(history uint64) uint64 {
 	return (history<<o.n | uint64(o.bits)) & historyMask
 }
 
+// loadHistory loads the history, storeHistory makes it what is in r. While generated code runs it is in a mask register, if there are such registers that the guest does not have.
+func (e *Engine) loadHistory(r x86.Reg) {
+	if e.sim.masks {
+		e.kmovFrom(r, maskHistory)
+		return
+	}
+	e.load(r, stHistory)
+}
+
+func (e *Engine) storeHistory(r x86.Reg) {
+	if e.sim.masks {
+		e.kmovTo(maskHistory, r)
+		return
+	}
+	e.store(stHistory, r)
+}
+
+// maskHistory is the register that the history is in.
+const maskHistory opmask = 7
+
 // emitAfter loads the history with the outcomes added into r. It changes the flags.
 func (e *Engine) emitAfter(r x86.Reg, o outcomes) {
 	if o.n == historyBits {
 		e.movImm(r, uint64(o.bits))
 		return
 	}
-	e.load(r, stHistory)
+	e.loadHistory(r)
 	if o.n > 0 {
 		e.shiftLeft(r, o.n)
 		if o.bits != 0 {
@@ -52,7 +72,7 @@ func (e *Engine) emitHistory(i int) {
 	e.keepFlags(i)
 	r := e.scratch(i, 0)
 	e.emitAfter(r, e.outcomes)
-	e.store(stHistory, r)
+	e.storeHistory(r)
 	e.outcomes = outcomes{}
 	if i < len(e.block) { // what instruction i does finds it made
 		e.t.insns[i].outcomes = outcomes{}
@@ -86,7 +106,7 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	if !stays {
 		e.leaIndex(r, r, r, 1, int8(b2i(taken)))
 		e.aluImm32(aluAND, r, historyMask)
-		e.store(stHistory, r)
+		e.storeHistory(r)
 	}
 	if live {
 		e.restoreFlags()

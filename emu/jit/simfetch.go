@@ -57,12 +57,15 @@ func (e *Engine) emitFetch(i int) {
 		stamp := e.sim.i1.stampOf(line)
 		e.cmpAbsImm(e.abs(stamp), 0)
 		missing = append(missing, e.jcc(condE, 0))
-		e.emitTick(r)
-		if e.sim.vectors {
-			e.vstoreLow(stamp, vecClock)
-		} else {
+		if !e.sim.vectors {
+			e.emitTick(r)
 			e.store(stamp, r)
+			continue
 		}
+		if e.touches.fetch(line, &e.sim.i1) {
+			e.emitTick(x86.NoReg)
+		}
+		e.vstoreLow(stamp, vecClock)
 	}
 	back := e.pos
 	e.swap()
@@ -110,6 +113,9 @@ func (e *Engine) emitFetchedEntry() {
 	}
 	if e.fetchedKept {
 		e.saveFlags()
+	}
+	if e.sim.vectors {
+		e.emitTick(x86.NoReg) // as the check does
 	}
 	e.jmp(e.fetchedAt)
 }

@@ -39,7 +39,7 @@ func (e *Engine) emitGather(i int) {
 		e.aluImm32(aluAND, x86.RCX, int32(e.sim.d1.mask))
 		e.emitCompareSpan(&e.sim.d1, x86.RCX, int(refs[k].Size))
 		missing = append(missing, e.jcc(condE, 0))
-		e.emitStampSet(&e.sim.d1, x86.RCX)
+		e.emitStampSet(&e.sim.d1, x86.RCX, true)
 		behind = append(behind, e.pos)
 	}
 	putBack := func() {

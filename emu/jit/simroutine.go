@@ -120,22 +120,11 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 	}
 	e.byte(0x48, 0x83, 0x38, 0) // cmp qword [rax], 0
 	there := e.jcc(condNE, 0)
-	// The way that was used last longest ago is at RDI; R8 is its line's stamp, R9 the time.
 	e.loadAt(x86.RDX, x86.RSP, argCounter)
-	e.movRR(x86.RDI, x86.RDX)
-	e.leaFull(x86.RSI, x86.RDX, x86.NoReg, 1, int32(8*c.assoc), false)
-	e.loadAt(x86.R8, x86.RDX, 0)
-	e.loadAt(x86.R9, x86.R8, 0)
-	top := e.pos
-	e.loadAt(x86.R8, x86.RDX, 0)
-	e.byte(0x4d, 0x3b, 0x08)       // cmp r9, [r8]
-	e.byte(0x4d, 0x0f, 0x47, 0x08) // cmova r9, [r8]
-	e.byte(0x48, 0x0f, 0x47, 0xfa) // cmova rdi, rdx
-	e.aluImm(aluADD, x86.RDX, 8)
-	e.aluRR(aluCMP, x86.RDX, x86.RSI)
-	e.jcc(condB, top)
-	e.loadAt(x86.R8, x86.RDI, 0)
-	e.byte(0x49, 0xc7, 0x00, 0, 0, 0, 0) // mov qword [r8], 0
+	e.emitOldestLine(c)
+	e.leaFull(x86.RDI, x86.RDX, x86.R8, 8, 0, false)
+	e.loadAt(x86.RSI, x86.RDI, 0)
+	e.byte(0x48, 0xc7, 0x06, 0, 0, 0, 0) // mov qword [rsi], 0
 	e.storeAt(x86.RDI, 0, x86.RAX)
 	e.link(there, e.pos)
 	e.storeAt(x86.RAX, 0, x86.RCX)
@@ -144,6 +133,27 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 	}
 	e.byte(0xc2, 16, 0) // ret 16
 	return start
+}
+
+// emitOldestLine puts the number of the way at RDX whose line has the least stamp into R8. Stamps of lines are times alone, with room for a way's number in the
+// low bits. It loses RSI, RDI and R9.
+func (e *Engine) emitOldestLine(c *lineCache) {
+	for i := range c.assoc {
+		oldest, r := x86.R8+x86.Reg(i&1), x86.RSI+x86.Reg(i&1) // two of each, as in emitOldest
+		if i < 2 {
+			r = oldest
+		}
+		e.loadAt(r, x86.RDX, int32(8*i))
+		e.loadAt(r, r, 0)
+		e.lea(r, r, int32(i))
+		if i >= 2 {
+			e.min(oldest, r)
+		}
+	}
+	if c.assoc > 1 {
+		e.min(x86.R8, x86.R9)
+	}
+	e.byte(0x45, 0x0f, 0xb7, 0xc0) // movzx r8d, r8w
 }
 
 // emitLines puts the addresses of the reference's first and last line into RAX and RCX and
@@ -238,8 +248,7 @@ func (e *Engine) emitOldest(c *stampCache, base x86.Reg) {
 		e.minAt(r, base, int32(8*i))
 	}
 	if c.assoc > 1 {
-		e.aluRR(aluCMP, x86.R8, x86.R9)
-		e.byte(0x4d, 0x0f, 0x47, 0xc1) // cmova r8, r9
+		e.min(x86.R8, x86.R9)
 	}
 	e.byte(0x45, 0x0f, 0xb7, 0xc0) // movzx r8d, r8w
 }

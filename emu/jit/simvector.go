@@ -45,6 +45,21 @@ func (c *simCache) vectorsFor() int {
 	return n
 }
 
+// placeVectors places the tables of a cache whose sets have n vectors at off, and returns their end. What a set has lies together, unless it is looked for in every block:
+// apart, a set's address need not be multiplied with one vector, which saves a byte each time. The stamps then do not have the low 12 bits of the same set's lines: these
+// would wait for the store to those.
+func (c *stampCache) placeVectors(n, off int, apart bool) (placed stampCache, end int) {
+	placed = *c
+	placed.vectors, placed.tags = n, off
+	if !apart {
+		placed.scale, placed.stamps = c.scaleFor(2*64*n), off+64*n
+		return placed, off + c.tableSize(placed.scale)
+	}
+	placed.scale = c.scaleFor(64 * n)
+	placed.stamps = off + c.tableSize(placed.scale) + 1<<11
+	return placed, placed.stamps + c.tableSize(placed.scale)
+}
+
 // tagsAt returns the arena offset of a set's lines. A way without one has the address of a line that
 // belongs to another set.
 func (c *stampCache) tagsAt(a uint64) int { return c.tags + int(a&c.mask)*c.scale }
@@ -72,8 +87,11 @@ func (c *stampCache) touchVector(a *arena, line uint64) (missed bool) {
 	return missed
 }
 
-// emitEnterSim loads what is in vector registers while generated code runs, emitExitSim stores it.
+// emitEnterSim loads what is in vector and mask registers while generated code runs, emitExitSim stores it.
 func (e *Engine) emitEnterSim() {
+	if e.sim.masks {
+		e.kload(maskHistory, stHistory)
+	}
 	if !e.sim.vectors {
 		return
 	}
@@ -87,6 +105,9 @@ func (e *Engine) emitEnterSim() {
 }
 
 func (e *Engine) emitExitSim() {
+	if e.sim.masks {
+		e.kstore(stHistory, maskHistory)
+	}
 	if e.sim.vectors {
 		e.vstoreLow(stClock, vecClock)
 	}
@@ -115,6 +136,46 @@ func (e *Engine) emitTick(r x86.Reg) {
 	e.store(stClock, r)
 }
 
+// A touches knows which lines have had the time since it advanced last: lines of one set must not have the same, other lines may. When a block begins, any may have.
+type touches struct {
+	d1 []group
+	i1 []uint64
+	// d1Known and i1Known say that the lists are complete.
+	d1Known, i1Known bool
+}
+
+// advanced notes that the time has advanced.
+func (s *touches) advanced() {
+	*s = touches{d1: s.d1[:0], i1: s.i1[:0], d1Known: true, i1Known: true}
+}
+
+// group notes that g is touched, and reports whether the time has to advance before.
+func (s *touches) group(g *group, c *stampCache) (late bool) {
+	late = !s.d1Known
+	for i := range s.d1 {
+		o := &s.d1[i]
+		late = late || !o.ea.sameBut(&g.ea) || max(o.hi, g.hi)-min(o.lo, g.lo) > int64(c.mask)
+	}
+	if late {
+		s.advanced()
+	}
+	s.d1 = append(s.d1, *g)
+	return late
+}
+
+// fetch notes that a line of code is touched, and reports the same.
+func (s *touches) fetch(line uint64, c *lineCache) (late bool) {
+	late = !s.i1Known
+	for _, o := range s.i1 {
+		late = late || o != line && o&c.mask == line&c.mask
+	}
+	if late {
+		s.advanced()
+	}
+	s.i1 = append(s.i1, line)
+	return late
+}
+
 // emitCompareSpan sets k1, or k1 and k2, to the ways whose line has all of the span bytes from the address in vecRef on. set chooses the set.
 func (e *Engine) emitCompareSpan(c *stampCache, set x86.Reg, span int) {
 	limit := e.spanLimit(span)
@@ -136,9 +197,11 @@ func (e *Engine) spanLimit(n int) vec {
 	return vecScratch
 }
 
-// emitStampSet gives the ways in k1, and k2, the time.
-func (e *Engine) emitStampSet(c *stampCache, set x86.Reg) {
-	e.emitTick(x86.NoReg)
+// emitStampSet gives the ways in k1, and k2, the time, which late says has to advance before.
+func (e *Engine) emitStampSet(c *stampCache, set x86.Reg, late bool) {
+	if late {
+		e.emitTick(x86.NoReg)
+	}
 	e.vstoreTable(set, uint8(c.scale), e.abs(c.stamps), 1, vecClock)
 	if c.vectors > 1 {
 		e.vpaddqWideVector(vecLine, vecClock, vecBehind)
@@ -161,12 +224,17 @@ func (e *Engine) emitVectorGroup(g *group, i int) {
 	if g.ea.seg != x86.SegNone || e.flagsKept && g.ea.regs()>>x86.RAX&1 != 0 {
 		r2 = e.scratch(i, g.ea.regs()|1<<r)
 	}
-	e.emitAddress(&g.ea, low, r, r2)
-	e.vpbroadcastq(vecRef, r)
+	if base, ok := e.plainBase(&g.ea, low); ok {
+		e.vpbroadcastq(vecRef, base)
+		e.movRR32(r, base)
+	} else {
+		e.emitAddress(&g.ea, low, r, r2)
+		e.vpbroadcastq(vecRef, r)
+	}
 	e.aluImm32(aluAND, r, int32(c.mask))
 	e.emitCompareSpan(c, r, span)
 	site := e.jcc(condE, 0)
-	e.emitStampSet(c, r)
+	e.emitStampSet(c, r, e.touches.group(g, c))
 	back := e.pos
 	e.swap()
 	e.link(site, e.pos)
@@ -176,6 +244,14 @@ func (e *Engine) emitVectorGroup(g *group, i int) {
 	e.vmovqFrom(r, vecRef)
 	e.emitReferences(g, r, 0, back)
 	e.swap()
+}
+
+// plainBase returns the register that has the address, if one has.
+func (e *Engine) plainBase(a *ea, disp int64) (r x86.Reg, ok bool) {
+	if a.base == x86.RSP {
+		disp += int64(e.pendingRSP)
+	}
+	return a.base, disp == 0 && a.base != x86.NoReg && a.index == x86.NoReg && a.seg == x86.SegNone && !a.addr32 && !(e.flagsKept && a.base == x86.RAX)
 }
 
 // emitKnownLine emits the check of a group whose lowest address is known and which lies in one line.
@@ -189,7 +265,9 @@ func (e *Engine) emitKnownLine(g *group, at uint64) {
 	}
 	e.kortest(1, opmask(c.vectors))
 	site := e.jcc(condE, 0)
-	e.emitTick(x86.NoReg)
+	if e.touches.group(g, c) {
+		e.emitTick(x86.NoReg)
+	}
 	e.vstoreMasked(c.stampsAt(at), 1, vecClock)
 	if c.vectors > 1 {
 		e.vpaddqWideVector(vecLine, vecClock, vecBehind)

@@ -81,7 +81,7 @@ func (e *Engine) overwritten(g *ginsn) {
 	}
 }
 
-// scratch spills the register, none of avoid, that the guest reads last from instruction i on.
+// scratch spills the register, none of avoid, that the guest reads last from instruction i on, the first of several: code with it is shorter.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	avoid |= 1 << x86.RSP
 	if e.flagsKept {
@@ -92,7 +92,7 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	}
 	best, last := x86.NoReg, -1
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if n := e.nextRead(i, r); avoid>>r&1 == 0 && n >= last {
+		if n := e.nextRead(i, r); avoid>>r&1 == 0 && n > last {
 			best, last = r, n
 		}
 	}

@@ -179,6 +179,9 @@ func (e *Engine) emitSimulation(i int) {
 	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
 	}
+	if e.outside(g) {
+		e.touches.d1Known = false
+	}
 	if g.Kind != guest.Rep && e.outside(g) {
 		e.giveFlags()
 		e.reload(0xffff)
