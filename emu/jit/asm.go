@@ -372,6 +372,14 @@ func (e *assembler) movRR32(dst, src x86.Reg) {
 	e.byte(0x89, 0xc0|byte(src&7)<<3|byte(dst&7))
 }
 
+// lowByte emits movzx reg, reg's low byte.
+func (e *assembler) lowByte(reg x86.Reg) {
+	if reg >= x86.RSP {
+		e.byte(rexW(reg, reg) &^ 8)
+	}
+	e.byte(0x0f, 0xb6, 0xc0|byte(reg&7)<<3|byte(reg&7))
+}
+
 // loadAt emits mov reg, [base+disp] in the host's memory, storeAt mov [base+disp], reg.
 func (e *assembler) loadAt(reg, base x86.Reg, disp int32) {
 	e.byte(rexW(reg, base), 0x8b)

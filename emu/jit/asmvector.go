@@ -276,6 +276,15 @@ func (e *assembler) kstore(off int, k opmask) {
 	e.rip(x86.Reg(k), off, 0)
 }
 
+// kadd emits kaddb dst, a, b; kor korb dst, a, b.
+func (e *assembler) kadd(dst, a, b opmask) {
+	e.byte(0xc5, 0x85|(byte(a)^15)<<3&0x78, 0x4a, 0xc0|byte(dst)<<3|byte(b))
+}
+
+func (e *assembler) kor(dst, a, b opmask) {
+	e.byte(0xc5, 0x85|(byte(a)^15)<<3&0x78, 0x45, 0xc0|byte(dst)<<3|byte(b))
+}
+
 // vload emits vmovdqu64 v, [off].
 func (e *assembler) vload(v vec, off int) {
 	e.evex(opVMOVDQULd, v, 0, false, evexX|evexB)

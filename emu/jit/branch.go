@@ -86,7 +86,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		}
 		taken := hooks.Taken(&g.Inst, !c.holds)
 		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.spilled)
-		e.outcomes = e.outcomes.with(taken)
+		e.noteOutcome(taken)
 	}
 	if !c.holds {
 		e.emitTaken(i)

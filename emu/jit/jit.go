@@ -251,6 +251,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	if err := e.reserveWays(); err != nil {
 		return err
 	}
+	e.set(stTakenBit, 2)
 	e.emptyCaches()
 	if e.Function != nil {
 		if err := e.newCalls(); err != nil {

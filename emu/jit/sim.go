@@ -170,7 +170,7 @@ type simulation struct {
 	i1               lineCache
 	d1, ll           stampCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
-	// low seven bits, by history. ind has 512 targets.
+	// low seven bits, by history (condEntry). ind has 512 targets.
 	cond, ind int
 	size      int // of all tables, rounded up to pages
 	// maxRef is the longest reference there is: longer ones count as that.
@@ -348,7 +348,7 @@ func (e *Engine) condBranch(t *tb, i int, taken bool) {
 		return
 	}
 	h := e.get(stHistory)
-	entry := e.arena.byteAt(e.condEntry(t.addr(i)) + int(h))
+	entry := e.arena.byteAt(e.sim.condEntry(t.addr(i)) + int(h))
 	predicted := *entry >= 2
 	if predicted != taken {
 		e.tally(t, i, emu.Bcm, 1)
@@ -362,9 +362,10 @@ func (e *Engine) condBranch(t *tb, i int, taken bool) {
 	e.set(stHistory, outcomes{}.with(taken).after(h))
 }
 
-// condEntry returns the arena offset of the counters of a branch at a.
-func (e *Engine) condEntry(a emu.Addr) int {
-	return e.sim.cond + int(a&historyMask)<<historyBits
+// condEntry returns the arena offset of the counters of a branch at a, every second byte. Those of another branch lie between.
+func (s *simulation) condEntry(a emu.Addr) int {
+	a %= 1 << historyBits
+	return s.cond + int(a&^1)<<historyBits + int(a&1)
 }
 
 // newEventCounter returns the arena offset of a fresh counter of an event of t's instruction i. A

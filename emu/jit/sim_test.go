@@ -149,10 +149,29 @@ func TestHistoryAtFault(t *testing.T) {
 		90              # nop
 		e8 00 00 00 00  # over: call`)
 	m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RSP] = 1, 0x1238
-	m.set(stHistory, 1)
+	m.set(stHistory, 2)
 	require.Equal(t, emu.StopFault, m.Run(m.cpu, emu.NoBudget).Reason)
 	require.Equal(t, codeAt+5, m.cpu.RIP)
-	require.Equal(t, outcomes{}.with(false).after(1), m.get(stHistory))
+	require.Equal(t, outcomes{}.with(false).after(2), m.get(stHistory))
+}
+
+// TestHistoryAtRetry has a locked instruction fault, whose branch is never taken: the history gets it when the instruction is executed. That is in a mask register
+// where the host has some that the guest, v3, does not have.
+func TestHistoryAtRetry(t *testing.T) {
+	for _, name := range []string{"v3", "v4"} {
+		model, err := emu.ModelByName(name)
+		require.NoError(t, err)
+		m := newMachineWith(t, emu.Config{Model: model, Branches: true, Events: ^emu.EventSet(0)}, `
+			f0 ff 00  # lock inc dword [rax]
+			0f 05     # syscall`)
+		m.cpu.Regs[emu.RAX] = 0x1234
+		m.set(stHistory, 3<<1)
+		require.Equal(t, emu.StopFault, m.Run(m.cpu, emu.NoBudget).Reason)
+		require.Equal(t, uint64(3<<1), m.get(stHistory))
+		m.cpu.Regs[emu.RAX] = uint64(dataAt)
+		m.run(emu.StopSyscall)
+		require.Equal(t, uint64(6<<1), m.get(stHistory))
+	}
 }
 
 // TestBudgetBeforeSimulation ends a budget in front of a call: nothing of the call is simulated.

@@ -5,62 +5,71 @@ package jit
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
+	"github.com/cgemu/cgemu/hooks"
 )
 
 // predicts reports whether branches are simulated.
 func (e *Engine) predicts() bool { return e.sim.branches && e.counting != emu.CountOff }
 
 // outcomes are those of the block's conditional branches that the history in the state block does not
-// have yet: each of them would wait for the store of the one before.
+// have yet: each of them would wait for the store of the one before. A history in a mask register has all.
 type outcomes struct {
 	n    uint8 // how many
 	bits uint8 // the last seven, the last one in bit 0
 }
 
-const historyMask = 1<<historyBits - 1
-
 func (o outcomes) with(taken bool) outcomes {
-	return outcomes{n: min(o.n+1, historyBits), bits: (o.bits<<1 | uint8(b2i(taken))) & historyMask}
+	return outcomes{n: min(o.n+1, historyBits), bits: (o.bits<<1 | uint8(b2i(taken))) &^ (1 << historyBits)}
 }
 
-// after returns a history with the outcomes added.
+// after returns a history, doubled as stHistory is, with the outcomes added.
 func (o outcomes) after(history uint64) uint64 {
-	return (history<<o.n | uint64(o.bits)) & historyMask
+	return uint64(uint8(history<<o.n | uint64(o.bits)<<1))
 }
 
-// loadHistory loads the history, storeHistory makes it what is in r. While generated code runs it is in a mask register, if there are such registers that the guest does not have.
-func (e *Engine) loadHistory(r x86.Reg) {
-	if e.sim.masks {
-		e.kmovFrom(r, maskHistory)
-		return
-	}
-	e.load(r, stHistory)
-}
-
-func (e *Engine) storeHistory(r x86.Reg) {
-	if e.sim.masks {
-		e.kmovTo(maskHistory, r)
-		return
-	}
-	e.store(stHistory, r)
-}
-
-// maskHistory is the register that the history is in.
-const maskHistory opmask = 7
+// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have; maskTaken has stTakenBit.
+const (
+	maskHistory opmask = 7
+	maskTaken   opmask = 6
+)
 
 // emitAfter loads the history with the outcomes added into r. It changes the flags.
 func (e *Engine) emitAfter(r x86.Reg, o outcomes) {
-	if o.n == historyBits {
-		e.movImm(r, uint64(o.bits))
+	switch {
+	case e.sim.masks:
+		e.kmovFrom(r, maskHistory)
+		return
+	case o.n == historyBits:
+		e.movImm(r, uint64(o.bits)<<1)
 		return
 	}
-	e.loadHistory(r)
+	e.load(r, stHistory)
 	if o.n > 0 {
 		e.shiftLeft(r, o.n)
 		if o.bits != 0 {
-			e.aluImm32(aluOR, r, int32(o.bits))
+			e.aluImm32(aluOR, r, int32(o.bits)<<1)
 		}
-		e.aluImm32(aluAND, r, historyMask)
+		e.lowByte(r)
+	}
+}
+
+// emitOutcome adds an outcome to the history in the mask register, and leaves the flags alone.
+func (e *Engine) emitOutcome(taken bool) {
+	e.kadd(maskHistory, maskHistory, maskHistory)
+	if taken {
+		e.kor(maskHistory, maskHistory, maskTaken)
+	}
+}
+
+// retries reports whether g has a branch whose outcome belongs to the history behind it: g may fault, and is executed again then.
+func (e *Engine) retries(g *ginsn) bool {
+	return e.predicts() && hooks.Retries(&g.Inst) && !g.Kind.Ends()
+}
+
+// noteOutcome notes the outcome of a branch behind which the block goes on.
+func (e *Engine) noteOutcome(taken bool) {
+	if !e.sim.masks {
+		e.outcomes = e.outcomes.with(taken)
 	}
 }
 
@@ -72,7 +81,7 @@ func (e *Engine) emitHistory(i int) {
 	e.keepFlags(i)
 	r := e.scratch(i, 0)
 	e.emitAfter(r, e.outcomes)
-	e.storeHistory(r)
+	e.store(stHistory, r)
 	e.outcomes = outcomes{}
 	if i < len(e.block) { // what instruction i does finds it made
 		e.t.insns[i].outcomes = outcomes{}
@@ -98,15 +107,19 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	if live {
 		e.saveFlags()
 	}
-	entry := e.abs(e.condEntry(g.PC))
+	entry := e.abs(e.sim.condEntry(g.PC))
 	e.emitAfter(r, o)
 	e.cmpByteImm(r, entry, byte(3*b2i(taken)))
 	site := e.jcc(condNE, 0)
 	back := e.pos
-	if !stays {
-		e.leaIndex(r, r, r, 1, int8(b2i(taken)))
-		e.aluImm32(aluAND, r, historyMask)
-		e.storeHistory(r)
+	switch {
+	case e.sim.masks && e.retries(g):
+	case e.sim.masks:
+		e.emitOutcome(taken)
+	case !stays:
+		e.leaIndex(r, r, r, 1, 2*int8(b2i(taken)))
+		e.lowByte(r)
+		e.store(stHistory, r)
 	}
 	if live {
 		e.restoreFlags()

@@ -91,6 +91,7 @@ func (c *stampCache) touchVector(a *arena, line uint64) (missed bool) {
 func (e *Engine) emitEnterSim() {
 	if e.sim.masks {
 		e.kload(maskHistory, stHistory)
+		e.kload(maskTaken, stTakenBit)
 	}
 	if !e.sim.vectors {
 		return

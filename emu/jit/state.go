@@ -38,7 +38,7 @@ const (
 	stBudget    = 0x180
 	stHostMXCSR = 0x188
 	stSlotCount = 0x190
-	// stHistory is the branch predictor's, in its low bits.
+	// stHistory is the branch predictor's, twice as large as branchsim's: so bits that are too old leave a byte when it is doubled.
 	stHistory = 0x198
 	// stClock is the time of stamps.
 	stClock = 0x230
@@ -66,6 +66,7 @@ const (
 	stElement    = 0x348 // which element of a gather that is
 	stCounted    = 0x350 // 1 if generated code counted the elements of the last masked move, 0 if Go did
 	stLimit      = 0x358 // where the guest's memory ends
+	stTakenBit   = 0x360 // the last outcome of a history: taken
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

@@ -133,6 +133,9 @@ func (e *Engine) emitInsns() {
 		} else {
 			e.emitInsn(i)
 		}
+		if e.sim.masks && e.retries(g) {
+			e.emitOutcome(false)
+		}
 		e.overwritten(g)
 		if run++; g.Flow != x86.FlowNext {
 			run = 0
@@ -174,7 +177,7 @@ func (e *Engine) emitSimulation(i int) {
 	if e.predicts() && hooks.Retries(&g.Inst) {
 		e.giveFlags()
 		e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.spilled)
-		e.outcomes = e.outcomes.with(false)
+		e.noteOutcome(false)
 	}
 	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
