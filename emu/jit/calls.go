@@ -257,14 +257,14 @@ func (k *calls) add(ev emu.Event, n int64) {
 	}
 }
 
-// setSums says that a count of a counter counts what the block's instructions from from on count, sign times.
-func (e *Engine) setSums(counter, from int, sign int64) {
+// setSums says that a count of a counter counts what the block's instructions in [lo, hi) count, sign times.
+func (e *Engine) setSums(counter, lo, hi int, sign int64) {
 	if e.calls == nil || e.counting != emu.CountAll {
 		return
 	}
 	sums := e.calls.scratch
 	clear(sums)
-	for i := from; i < len(e.block); i++ {
+	for i := lo; i < hi; i++ {
 		for _, p := range e.plans[e.planOf(&e.block[i])] {
 			if c := e.calls.columns[p.event]; c >= 0 {
 				sums[c] += sign * p.times

@@ -108,6 +108,11 @@ func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 // tallyInsn does so for what no counter has.
 func (e *Engine) tallyInsn(t *tb, i int, n int64) {
 	e.gatherInsn(t, i, n)
+	e.sumInsn(t, i, n)
+}
+
+// sumInsn adds to the totals of calls what n executions of t's instruction i count whatever they meet.
+func (e *Engine) sumInsn(t *tb, i int, n int64) {
 	if e.calls != nil && t.cache.counting == emu.CountAll {
 		for _, c := range e.plans[t.insns[i].plan] {
 			e.calls.add(c.event, n*c.times)
@@ -238,38 +243,50 @@ func (e *Engine) pagesWithin(lo, hi emu.Addr) (list []emu.Addr) {
 	return list
 }
 
-// countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered says whether its entry is counted.
-func (e *Engine) countUntil(t *tb, i, done int, entered bool) {
-	switch call := t.lastOwn(); {
-	case call < i && e.calls != nil: // the recorder has to be told of the CALL
-		e.subtractTail(t, call+1)
-		e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
-		for ; call+1 < done; call++ {
-			e.tallyInsn(t, call+1, 1)
-			e.executed++
-		}
-	case entered:
-		e.subtractTail(t, done)
-	default:
-		e.addPartial(t, done)
+// countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered says whether its entry is counted, summed
+// whether the totals of calls have its instructions.
+func (e *Engine) countUntil(t *tb, i, done int, entered, summed bool) {
+	call := t.lastOwn()
+	if call >= i || e.calls == nil {
+		e.correctCounts(t, done, entered)
+		e.correctTotals(t, done, summed)
+		return
+	}
+	// The recorder has to be told of the CALL.
+	e.correctCounts(t, call+1, entered)
+	e.correctTotals(t, call+1, summed)
+	e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
+	for k := call + 1; k < done; k++ {
+		e.tallyInsn(t, k, 1)
+		e.executed++
 	}
 }
 
-// subtractTail takes back the counts of t's instructions from insn on, which were not
-// executed although t was entered.
-func (e *Engine) subtractTail(t *tb, insn int) {
-	for i := insn; i < len(t.insns); i++ {
-		e.tallyInsn(t, i, -1)
+// correctCounts takes back the counts of t's instructions from done on, which were not executed although t was entered, or adds those before.
+func (e *Engine) correctCounts(t *tb, done int, entered bool) {
+	if !entered {
+		for i := range done {
+			e.gatherInsn(t, i, 1)
+		}
+		e.executed += int64(done)
+		return
+	}
+	for i := done; i < len(t.insns); i++ {
+		e.gatherInsn(t, i, -1)
 	}
 	e.addPassed(t, -1)
-	e.executed -= int64(len(t.insns) - insn)
+	e.executed -= int64(len(t.insns) - done)
 }
 
-// addPartial adds the counts of t's instructions up to insn, exclusively: executed,
-// although the entry was not counted.
-func (e *Engine) addPartial(t *tb, insn int) {
-	for i := range insn {
-		e.tallyInsn(t, i, 1)
+// correctTotals does so with the totals of calls.
+func (e *Engine) correctTotals(t *tb, done int, summed bool) {
+	if !summed {
+		for i := range done {
+			e.sumInsn(t, i, 1)
+		}
+		return
 	}
-	e.executed += int64(insn)
+	for i := done; i < len(t.insns); i++ {
+		e.sumInsn(t, i, -1)
+	}
 }

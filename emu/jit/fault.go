@@ -220,7 +220,7 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 	if again {
 		done = i
 	}
-	e.countUntil(t, i, done, i >= t.counted)
+	e.countUntil(t, i, done, i >= t.counted, e.summed(t, i, i >= t.counted))
 }
 
 // restore puts guest registers back that were elsewhere at arena offset pos, in

@@ -571,7 +571,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
 		if t, i := x.t, int(x.insn); t != nil {
-			e.countUntil(t, i, i, i > t.counted)
+			e.countUntil(t, i, i, i > t.counted, i > t.counted && !e.sumsLast())
 		}
 		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:

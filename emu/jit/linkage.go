@@ -180,7 +180,7 @@ func (e *Engine) emitRebound() {
 		e.emitLookupCall(&e.block[last], last)
 		return
 	}
-	e.emitSideExit(last, false)
+	e.emitSideExit(last, false, true)
 	call := e.t.lastOwn()
 	e.store(stSavedBias, regBias)
 	from := e.pos

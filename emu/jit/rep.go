@@ -151,7 +151,9 @@ func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
 	default:
 		return false, nil
 	}
-	e.subtractTail(x.t, int(x.insn))
+	i := int(x.insn)
+	e.correctCounts(x.t, i, true)
+	e.correctTotals(x.t, i, e.summed(x.t, i, true))
 	e.passing, e.passes = c, x.rip // a mark there was passed
 	return true, stop
 }

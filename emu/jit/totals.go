@@ -192,6 +192,27 @@ func (e *Engine) emitStepBack(r x86.Reg) {
 	e.store(stFrame, r)
 }
 
+// sumsLast reports whether what a block counts is added to the totals where it is left: in front of its last instruction, or at a side exit. An addition to a vector register
+// needs neither flags nor another register, and may stand anywhere. An addition to memory goes with the block's counter, and side exits take off what was not executed.
+func (e *Engine) sumsLast() bool { return e.calls != nil && e.calls.inVector }
+
+// summed reports whether the totals have the instructions of block t when instruction i stops; entered says whether its entry is counted.
+func (e *Engine) summed(t *tb, i int, entered bool) bool {
+	if e.sumsLast() {
+		return i == len(t.insns)-1
+	}
+	return entered
+}
+
+// emitLastSums adds what the block counts to the totals, if that is due in front of instruction i.
+func (e *Engine) emitLastSums(i int) {
+	if e.sumsLast() && i == len(e.block)-1 {
+		defer e.emitFor(e.emitFor(forCounts))
+		e.setSums(e.t.counter, 0, len(e.block), 1)
+		e.emitSums(e.t.counter, x86.NoReg)
+	}
+}
+
 // emitSums adds to the totals what one count of a counter stands for. It overwrites r, or the flags if r is NoReg.
 func (e *Engine) emitSums(counter int, r x86.Reg) {
 	if e.calls == nil || e.counting != emu.CountAll {

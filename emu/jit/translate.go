@@ -72,7 +72,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	*t = tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: e.slabs.insns.room(len(e.block))}
 	e.t, t.firstExit = t, e.exitsMade()
 	e.planEffects()
-	e.setSums(t.counter, 0, 1)
+	e.setSums(t.counter, 0, len(e.block), 1)
 	e.planFetch()
 	e.planData()
 	if e.marks[pc] {
@@ -125,6 +125,7 @@ func (e *Engine) emitInsns() {
 			e.emitBudgetBefore(i)
 		}
 		e.emitSimulation(i)
+		e.emitLastSums(i)
 		if g.X87 && g.Kind == guest.Plain {
 			e.emitNeedX87()
 		}
@@ -382,14 +383,15 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 		if e.metered {
 			e.addMem(meterOf(counter), weight)
 		}
+	} else {
+		e.addMemBy(off, 1, r)
+		if e.metered {
+			e.addMemBy(meterOf(counter), weight, r)
+		}
+	}
+	if !e.sumsLast() {
 		e.emitSums(counter, r)
-		return
 	}
-	e.addMemBy(off, 1, r)
-	if e.metered {
-		e.addMemBy(meterOf(counter), weight, r)
-	}
-	e.emitSums(counter, r)
 }
 
 // emitCountKeeping does the same with a register that it saves and restores.
@@ -414,7 +416,7 @@ func (e *Engine) emitCold() {
 		}
 		e.reloadOnExit(c.spilled)
 		if c.side {
-			e.emitSideExit(c.insn+1, e.flagsAtTarget(c.target)&flagsDeadNow != 0)
+			e.emitSideExit(c.insn+1, e.flagsAtTarget(c.target)&flagsDeadNow != 0, !e.sumsLast())
 		} else if e.budgeted && g.Target < 0 {
 			e.emitBudget(c.insn, c.target)
 		}
@@ -423,15 +425,22 @@ func (e *Engine) emitCold() {
 	e.emitRebound()
 }
 
-// emitSideExit counts that the block is left when some instructions have been executed. free says that flags need not stay.
-func (e *Engine) emitSideExit(after int, free bool) {
+// emitSideExit counts that the block is left when some instructions have been executed. free says that flags need not stay, summed that the totals of calls have the whole block.
+func (e *Engine) emitSideExit(after int, free, summed bool) {
 	k := e.newCounter(after - len(e.block))
-	e.setSums(k, after, -1)
+	if summed {
+		e.setSums(k, after, len(e.block), -1)
+	} else {
+		e.setSums(k, 0, after, 1)
+	}
 	e.sideExits = append(e.sideExits, sideExit{after: int16(after), counter: int32(k)})
 	if free {
 		e.emitCount(k, x86.NoReg)
 	} else {
 		e.emitCountKeeping(k, x86.R11)
+	}
+	if e.sumsLast() {
+		e.emitSums(k, x86.NoReg)
 	}
 }
 
