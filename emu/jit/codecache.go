@@ -212,6 +212,7 @@ func (e *Engine) flush() {
 	e.gather()
 	clear(e.pages)
 	clear(e.peeks)
+	clear(e.sums)
 	clear(e.behindPOPF)
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
 	e.image, e.translated = nil, 0

@@ -68,6 +68,7 @@ type imageBody struct {
 	spans      rawList[span]
 	code       rawList[byte]
 	lookaheads rawList[lookahead]
+	sums       rawList[pageSum]
 	weights    rawList[int16]
 	constants  rawList[constant]
 	lines      rawList[lineStamp]
@@ -82,10 +83,10 @@ type imageBody struct {
 }
 
 // imageLists is how many lists there are.
-const imageLists = 22
+const imageLists = 23
 
 func (b *imageBody) lists() [imageLists]raw {
-	return [imageLists]raw{&b.blocks, &b.pcs, &b.order, &b.exits, &b.insns, &b.sideExits, &b.reps, &b.own, &b.saved, &b.pages, &b.spans, &b.code, &b.lookaheads, &b.weights,
+	return [imageLists]raw{&b.blocks, &b.pcs, &b.order, &b.exits, &b.insns, &b.sideExits, &b.reps, &b.own, &b.saved, &b.pages, &b.spans, &b.code, &b.lookaheads, &b.sums, &b.weights,
 		&b.constants, &b.lines, &b.plans, &b.answers, &b.noted, &b.arcs, &b.functions, &b.arcWords}
 }
 
@@ -116,6 +117,7 @@ type blockRecord struct {
 	counting                              emu.Counting
 	insns, sideExits, reps, own, saved    place
 	pages, spans, code, lookaheads, exits place
+	sums                                  place
 	passed                                int32
 	from                                  uint32
 	answers, noted                        place
@@ -277,11 +279,11 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 		if img.used[i] || r.counting != e.counting || e.marked(pc, of(img.insns, r.insns)) {
 			continue
 		}
-		src := source{spans: of(img.spans, r.spans), code: of(img.code, r.code), peeks: of(img.lookaheads, r.lookaheads)}
+		src := source{spans: of(img.spans, r.spans), code: of(img.code, r.code), peeks: of(img.lookaheads, r.lookaheads), sums: of(img.sums, r.sums)}
 		if e.calls != nil {
 			src.calls = &callgraph.Notes{Functions: of(img.answers, r.answers), Arcs: of(img.noted, r.noted)}
 		}
-		if e.unchanged(&src) {
+		if e.unchanged(&src, of(img.pages, r.pages)) {
 			t := e.blockOf(r, src)
 			img.used[i], img.taken[i] = true, t
 			img.count++
@@ -435,7 +437,7 @@ func (e *Engine) reserve(b *imageBody) {
 	if e.image != nil {
 		had = e.image.imageBody
 	}
-	n := struct{ blocks, exits, insns, sideExits, reps, own, saved, pages, spans, code, lookaheads int }{}
+	n := struct{ blocks, exits, insns, sideExits, reps, own, saved, pages, spans, code, lookaheads, sums int }{}
 	for t := range e.blocks() {
 		if t.src == nil {
 			continue
@@ -451,6 +453,7 @@ func (e *Engine) reserve(b *imageBody) {
 		n.spans += len(t.src.spans)
 		n.code += len(t.src.code)
 		n.lookaheads += len(t.src.peeks)
+		n.sums += len(t.src.sums)
 	}
 	b.blocks = make([]blockRecord, 0, len(had.blocks)+n.blocks)
 	b.pcs, b.order = make([]emu.Addr, 0, cap(b.blocks)), make([]uint32, 0, cap(b.blocks))
@@ -458,6 +461,7 @@ func (e *Engine) reserve(b *imageBody) {
 	b.sideExits, b.reps = make([]sideExit, 0, len(had.sideExits)+n.sideExits), make([]repCounter, 0, len(had.reps)+n.reps)
 	b.own, b.saved = make([]ownCounter, 0, len(had.own)+n.own), make([]saved, 0, len(had.saved)+n.saved)
 	b.pages, b.spans = make([]emu.Addr, 0, len(had.pages)+n.pages), make([]span, 0, len(had.spans)+n.spans)
+	b.sums = make([]pageSum, 0, len(had.sums)+n.sums)
 	b.code, b.lookaheads = make([]byte, 0, len(had.code)+n.code), make([]lookahead, 0, len(had.lookaheads)+n.lookaheads)
 }
 
@@ -470,7 +474,7 @@ func (e *Engine) addRecord(b *imageBody, t *tb) {
 		pc: t.pc, entry: int32(t.entry), fetched: int32(t.fetched), end: int32(t.end), indirect: int32(t.indirect), called: int32(t.called), linkage: int16(t.linkage),
 		counted: int16(t.counted), counter: int32(t.counter), lookup: int32(t.lookup), firstExit: int32(t.firstExit), counting: t.cache.counting,
 		insns: put(&b.insns, t.insns), sideExits: put(&b.sideExits, t.exits), reps: put(&b.reps, t.reps), own: put(&b.own, t.own), saved: put(&b.saved, t.saved),
-		pages: put(&b.pages, t.pages), spans: put(&b.spans, t.src.spans), code: put(&b.code, t.src.code), lookaheads: put(&b.lookaheads, t.src.peeks),
+		pages: put(&b.pages, t.pages), spans: put(&b.spans, t.src.spans), code: put(&b.code, t.src.code), lookaheads: put(&b.lookaheads, t.src.peeks), sums: put(&b.sums, t.src.sums),
 		exits: place{uint32(len(b.exits)), uint32(t.exitCount)}, passed: int32(t.passed), from: t.from,
 	}
 	if n := t.src.calls; n != nil {
@@ -490,6 +494,7 @@ func (b *imageBody) addUnused(img *image, r blockRecord) {
 	r.insns, r.sideExits, r.reps = put(&b.insns, of(img.insns, r.insns)), put(&b.sideExits, of(img.sideExits, r.sideExits)), put(&b.reps, of(img.reps, r.reps))
 	r.own, r.saved, r.pages = put(&b.own, of(img.own, r.own)), put(&b.saved, of(img.saved, r.saved)), put(&b.pages, of(img.pages, r.pages))
 	r.spans, r.code, r.lookaheads = put(&b.spans, of(img.spans, r.spans)), put(&b.code, of(img.code, r.code)), put(&b.lookaheads, of(img.lookaheads, r.lookaheads))
+	r.sums = put(&b.sums, of(img.sums, r.sums))
 	r.exits, r.answers, r.noted = put(&b.exits, of(img.exits, r.exits)), put(&b.answers, of(img.answers, r.answers)), put(&b.noted, of(img.noted, r.noted))
 	b.blocks = append(b.blocks, r)
 }

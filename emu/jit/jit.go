@@ -115,10 +115,11 @@ type Engine struct {
 	exits        [][]exit // in chunks
 	backEdges    []*exit
 	peeks        map[emu.Addr]peek
-	pool         *Pool  // that it belongs to, or nil
-	image        *image // nil if it began with none, or has forgotten it
-	releaseImage func() // frees what it and blocks of it are in
-	imageName    string // under which its image is kept, "" if it is not
+	sums         map[emu.Addr]pageSum // of pages, as they were when their first block was made or found
+	pool         *Pool                // that it belongs to, or nil
+	image        *image               // nil if it began with none, or has forgotten it
+	releaseImage func()               // frees what it and blocks of it are in
+	imageName    string               // under which its image is kept, "" if it is not
 	// translated is how many blocks it has translated that may be retained.
 	translated int
 	noting     bool // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one, unless images are kept
@@ -161,9 +162,12 @@ type Engine struct {
 	simulated int
 	rep       repetition
 
-	// examined and code are scratch space of lookups: an instruction, and what memory holds where a retained block was made from.
+	// examined, code and pageSums are scratch space of lookups: an instruction, what memory holds where a retained block was made from, and sums of pages. fresh are
+	// the pages whose sums were made for the block that is being looked up.
 	examined ginsn
 	code     []byte
+	pageSums []pageSum
+	fresh    []emu.Addr
 
 	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
 	nextX87 bool
@@ -201,7 +205,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
 		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
+		peeks: map[emu.Addr]peek{}, sums: map[emu.Addr]pageSum{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}

@@ -197,6 +197,7 @@ func (e *Engine) retire() {
 	}
 	clear(e.pages)
 	clear(e.peeks)
+	clear(e.sums)
 	for ev := range e.collected {
 		e.collected[ev].Clear()
 	}

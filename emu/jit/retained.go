@@ -4,6 +4,7 @@ package jit
 
 import (
 	"bytes"
+	"hash/crc32"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -21,6 +22,8 @@ type source struct {
 	spans []span
 	code  []byte // of the spans, one after the other
 	peeks []lookahead
+	// sums are those of the block's pages, none if one of them could not be read as a whole.
+	sums []pageSum
 	// calls is what the recorder of calls said, nil if there is none.
 	calls *callgraph.Notes
 }
@@ -77,7 +80,53 @@ func (e *Engine) source() *source {
 	}
 	src := &e.slabs.sources.room(1)[0]
 	*src = source{spans: e.slabs.spans.keep(e.spans), code: e.slabs.code.keep(e.code), peeks: e.slabs.lookaheads.keep(e.lookaheads), calls: notes}
+	if e.noting { // others will ask
+		src.sums = e.slabs.sums.keep(e.sumPages(e.deps, true))
+	}
 	return src
+}
+
+// A pageSum stands for what a page holds: two checksums of it.
+type pageSum uint64
+
+// sumPages returns the sums of pages, until it is called again, or none. anew says that they are made of what the pages hold, and not known: a block's sums have to
+// be right even if a page was changed unseen, in a file.
+func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
+	e.pageSums = e.pageSums[:0]
+	for _, p := range pages {
+		sum, ok := e.sumOf(p, anew)
+		if !ok {
+			return nil
+		}
+		e.pageSums = append(e.pageSums, sum)
+	}
+	return e.pageSums
+}
+
+// sumOf returns the sum of page p. ok is false if the page has a part that cannot be fetched.
+func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
+	guarded := len(e.pages[p]) > 0
+	if guarded && !anew { // it is guarded, and holds what it held when its first block was made or found
+		sum, ok = e.sums[p]
+		return sum, ok
+	}
+	e.code = slices.Grow(e.code[:0], int(emu.PageSize))[:emu.PageSize]
+	if e.mem.Fetch(p, e.code) < len(e.code) {
+		return 0, false
+	}
+	sum = pageSum(crc32.Checksum(e.code, castagnoli))<<32 | pageSum(crc32.ChecksumIEEE(e.code))
+	if !guarded {
+		e.sums[p] = sum
+		e.fresh = append(e.fresh, p)
+	}
+	return sum, true
+}
+
+// noteGuarded notes that page p is guarded from now on, for its first block: its sum is that of what it holds now, if it was made for that block.
+func (e *Engine) noteGuarded(p emu.Addr) {
+	if !slices.Contains(e.fresh, p) {
+		delete(e.sums, p)
+	}
 }
 
 // retain makes block t, which nothing reaches any more, retained, or counts it as dead if it may not be.
@@ -119,6 +168,7 @@ func (e *Engine) bury(t *tb) {
 
 // revalidate returns the block at pc if a retained one, or one of the image, was made from what is there now; it is retained no more.
 func (e *Engine) revalidate(pc emu.Addr) *tb {
+	e.fresh = e.fresh[:0]
 	t := e.revived(pc)
 	if t == nil {
 		t = e.fromImage(pc)
@@ -130,9 +180,6 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 		e.bury(t)
 		return nil
 	}
-	for _, p := range t.src.peeks {
-		e.peeks[p.at] = p.found // its page is guarded now
-	}
 	e.connectKnown(t)
 	return t
 }
@@ -141,7 +188,7 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 func (e *Engine) revived(pc emu.Addr) *tb {
 	list := e.retained[pc]
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := list[i]; e.unchanged(t.src) {
+		if t := list[i]; e.unchanged(t.src, t.pages) {
 			e.retained[pc] = slices.Delete(list, i, i+1)
 			e.retainedBlocks--
 			t.retained = false
@@ -151,8 +198,14 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 	return nil
 }
 
-// unchanged reports whether the guest's memory holds src.
-func (e *Engine) unchanged(src *source) bool {
+// unchanged reports whether the guest's memory holds src, that of a block on some pages. Nearly always these are what they were; else the code alone is looked at, and what
+// was found behind its jumps.
+func (e *Engine) unchanged(src *source, pages []emu.Addr) bool {
+	same := len(src.sums) > 0 && slices.Equal(src.sums, e.sumPages(pages, false))
+	return (same || e.sameCode(src)) && (src.calls == nil || e.calls.Recall(src.calls))
+}
+
+func (e *Engine) sameCode(src *source) bool {
 	e.decoder.Forget()
 	code := src.code
 	for _, s := range src.spans {
@@ -161,9 +214,6 @@ func (e *Engine) unchanged(src *source) bool {
 			return false
 		}
 		code = code[s.n:]
-	}
-	if src.calls != nil && !e.calls.Recall(src.calls) {
-		return false
 	}
 	for _, p := range src.peeks {
 		found, ok := e.peeks[p.at]

@@ -69,6 +69,37 @@ func TestCodeOfAFile(t *testing.T) {
 	}
 }
 
+// TestSumsOfAFile rewrites the file whose code runs, which the engine cannot see: what is translated from there on has the sum of the page as it is now, and
+// is not found on the page as it was.
+func TestSumsOfAFile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "code"))
+	require.NoError(t, err)
+	defer f.Close()
+	m := newMachine(t, "")
+	m.noting = true
+	const other = codeAt + 0x100
+	run := func(at emu.Addr, imm byte) {
+		code := make([]byte, emu.PageSize)
+		copy(code, []byte{0x48, 0x83, 0xc0, 1, 0x0f, 0x05})
+		copy(code[0x100:], []byte{0x48, 0x83, 0xc0, imm, 0x0f, 0x05}) // add rax, imm; syscall
+		_, err := f.WriteAt(code, 0)
+		require.NoError(t, err)
+		m.cpu.RIP, m.cpu.Regs[emu.RAX] = at, 0
+		m.run(emu.StopSyscall)
+	}
+	remap := func() {
+		m.mem.Unmap(codeAt, codeAt+0x1000)
+		require.NoError(t, m.mem.Map(mem.VMA{Lo: codeAt, Hi: codeAt + 0x1000, Prot: mem.Read | mem.Exec}, f))
+	}
+	remap()
+	run(codeAt, 2)
+	run(other, 3)
+	require.EqualValues(t, 3, m.cpu.Regs[emu.RAX])
+	remap()
+	run(other, 2)
+	require.EqualValues(t, 2, m.cpu.Regs[emu.RAX])
+}
+
 // TestDataBesideCode writes to the page of the code that runs: the code is translated once, but for the instruction that
 // writes.
 func TestDataBesideCode(t *testing.T) {

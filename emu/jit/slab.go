@@ -49,4 +49,5 @@ type slabs struct {
 	spans      slab[span]
 	code       slab[byte]
 	lookaheads slab[lookahead]
+	sums       slab[pageSum]
 }

@@ -37,6 +37,7 @@ type stub struct {
 // translate makes the block at pc. It returns nil and the fault if no instruction can be fetched there.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
+	e.fresh = e.fresh[:0]
 	e.decoder.Forget()
 	if e.noting && e.calls != nil {
 		e.calls.TakeNotes()
@@ -240,6 +241,9 @@ func (e *Engine) register(t *tb) error {
 		return nil
 	}
 	for _, p := range t.pages {
+		if len(e.pages[p]) == 0 {
+			e.noteGuarded(p)
+		}
 		e.pages[p] = append(e.pages[p], t)
 	}
 	e.tbs[t.pc] = t
