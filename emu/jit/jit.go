@@ -249,7 +249,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 		p.join(&e.arena)
 		e.lowBase = int32(p.at)
 	}
-	if n := max(e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
+	if n := max(e.sim.i1.assoc, e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
 	if err := e.reserveWays(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -138,6 +139,22 @@ func TestFlagsOfTheOtherSide(t *testing.T) {
 			m.run(emu.StopSyscall)
 			require.Equal(t, carry, m.cpu.Regs[emu.R11]&emu.FlagCF)
 		})
+	}
+}
+
+// TestTooManyWays has caches whose ways have no room for their numbers in a stamp.
+func TestTooManyWays(t *testing.T) {
+	const ways = tick
+	model, err := emu.ModelByName("v3")
+	require.NoError(t, err)
+	for i := range 3 {
+		caches := cachesim.Default
+		*[]*cachesim.Geometry{&caches.I1, &caches.D1, &caches.LL}[i] = cachesim.Geometry{Size: 64 * ways, Assoc: ways, Line: 64}
+		space, err := mem.New()
+		require.NoError(t, err)
+		t.Cleanup(func() { space.Close() })
+		_, err = New(space, emu.Config{Env: testEnv{}, Model: model, Caches: &caches})
+		require.ErrorContains(t, err, "at most 65535")
 	}
 }
 

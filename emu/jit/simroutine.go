@@ -145,7 +145,9 @@ func (e *Engine) emitOldestLine(c *lineCache) {
 		}
 		e.loadAt(r, x86.RDX, int32(8*i))
 		e.loadAt(r, r, 0)
-		e.lea(r, r, int32(i))
+		if i > 0 {
+			e.lea(r, r, int32(i))
+		}
 		if i >= 2 {
 			e.min(oldest, r)
 		}
