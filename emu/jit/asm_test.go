@@ -129,7 +129,6 @@ var encodings = []encoding{
 	emits((*assembler).vpcmpeqAt, masks, vecs, bases, disps),
 	emits((*assembler).kortest, masks, masks),
 	emits((*assembler).kmovFrom, bases, masks),
-	emits((*assembler).kmovTo, masks, bases),
 	emits((*assembler).kadd, masks, masks, masks),
 	emits((*assembler).kor, masks, masks, masks),
 	emits((*assembler).kload, masks, offsets),

@@ -252,18 +252,9 @@ func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
 // kortest emits kortestb a, b: the zero flag says that no bit is set.
 func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
 
-// kmovFrom emits kmovb r, k; kmovTo kmovb k, r; kload kmovb k, [off]; kstore kmovb [off], k.
+// kmovFrom emits kmovb r, k; kload kmovb k, [off]; kstore kmovb [off], k.
 func (e *assembler) kmovFrom(r x86.Reg, k opmask) {
 	e.byte(0xc5, 0x79|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
-}
-
-func (e *assembler) kmovTo(k opmask, r x86.Reg) {
-	if r >= x86.R8 {
-		e.byte(0xc4, 0xc1, 0x79)
-	} else {
-		e.byte(0xc5, 0xf9)
-	}
-	e.byte(0x92, 0xc0|byte(k)<<3|byte(r&7))
 }
 
 func (e *assembler) kload(k opmask, off int) {

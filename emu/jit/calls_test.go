@@ -12,6 +12,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
+	"github.com/cgemu/cgemu/emu/mem"
 )
 
 // sixteen has functions of sixteen bytes.
@@ -66,6 +67,33 @@ func TestCalls(t *testing.T) {
 		require.False(t, e.calls.vectors)
 		run(t, m)
 	})
+}
+
+// TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was executed up to there.
+func TestTotalsInPieces(t *testing.T) {
+	const bytes, budget = 1 << 20, 300_000
+	for _, model := range []string{"v3", "v4"} { // totals in a register where the host has AVX-512, and in memory
+		cfg := emu.Config{Function: sixteen}
+		var err error
+		cfg.Model, err = emu.ModelByName(model)
+		require.NoError(t, err)
+		m := newMachineWith(t, cfg, `
+			90             # nop
+			f3 aa          # rep stosb
+			90             # nop
+			0f 05          # syscall`)
+		const at = dataAt + 1<<24
+		require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + bytes, Prot: mem.Read | mem.Write}, nil))
+		m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RCX] = uint64(at), bytes
+		stops := 0
+		for m.Run(m.cpu, budget).Reason == emu.StopBudget {
+			stops++
+			require.Equal(t, m.Executed(), m.Calls().Totals[0])
+		}
+		require.Greater(t, stops, 1)
+		require.EqualValues(t, bytes+1+3, m.Executed())
+		require.Equal(t, m.Executed(), m.Calls().Totals[0])
+	}
 }
 
 // TestCallOfNothing calls address 0: first of all, and where another address was called before.

@@ -115,7 +115,7 @@ type Engine struct {
 	exits        [][]exit // in chunks
 	backEdges    []*exit
 	peeks        map[emu.Addr]peek
-	sums         map[emu.Addr]pageSum // of pages, as they were when their first block was made or found
+	sums         map[emu.Addr]pageSum // of pages, as they were when they got their first block
 	pool         *Pool                // that it belongs to, or nil
 	image        *image               // nil if it began with none, or has forgotten it
 	releaseImage func()               // frees what it and blocks of it are in
@@ -162,12 +162,10 @@ type Engine struct {
 	simulated int
 	rep       repetition
 
-	// examined, code and pageSums are scratch space of lookups: an instruction, what memory holds where a retained block was made from, and sums of pages. fresh are
-	// the pages whose sums were made for the block that is being looked up.
+	// examined, code and pageSums are scratch space of lookups: an instruction, what memory holds where a retained block was made from, and sums of pages.
 	examined ginsn
 	code     []byte
 	pageSums []pageSum
-	fresh    []emu.Addr
 
 	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
 	nextX87 bool
@@ -255,7 +253,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	if err := e.reserveWays(); err != nil {
 		return err
 	}
-	e.set(stTakenBit, 2)
+	e.set(stTakenBit, outcomes{}.with(true).after(0))
 	e.emptyCaches()
 	if e.Function != nil {
 		if err := e.newCalls(); err != nil {

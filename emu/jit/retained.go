@@ -90,7 +90,7 @@ func (e *Engine) source() *source {
 type pageSum uint64
 
 // sumPages returns the sums of pages, until it is called again, or none. anew says that they are made of what the pages hold, and not known: a block's sums have to
-// be right even if a page was changed unseen, in a file.
+// be right even if a page has changed unseen, in a file.
 func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
 	e.pageSums = e.pageSums[:0]
 	for _, p := range pages {
@@ -105,8 +105,7 @@ func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
 
 // sumOf returns the sum of page p. ok is false if the page has a part that cannot be fetched.
 func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
-	guarded := len(e.pages[p]) > 0
-	if guarded && !anew { // it is guarded, and holds what it held when its first block was made or found
+	if !anew && len(e.pages[p]) > 0 { // it is guarded, and holds what it held when it got its first block
 		sum, ok = e.sums[p]
 		return sum, ok
 	}
@@ -114,18 +113,17 @@ func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
 	if e.mem.Fetch(p, e.code) < len(e.code) {
 		return 0, false
 	}
-	sum = pageSum(crc32.Checksum(e.code, castagnoli))<<32 | pageSum(crc32.ChecksumIEEE(e.code))
-	if !guarded {
-		e.sums[p] = sum
-		e.fresh = append(e.fresh, p)
-	}
-	return sum, true
+	return pageSum(crc32.Checksum(e.code, castagnoli))<<32 | pageSum(crc32.ChecksumIEEE(e.code)), true
 }
 
-// noteGuarded notes that page p is guarded from now on, for its first block: its sum is that of what it holds now, if it was made for that block.
+// noteGuarded notes the sum of page p, which is guarded and gets its first block.
 func (e *Engine) noteGuarded(p emu.Addr) {
-	if !slices.Contains(e.fresh, p) {
-		delete(e.sums, p)
+	delete(e.sums, p)
+	if !e.noting {
+		return
+	}
+	if sum, ok := e.sumOf(p, true); ok {
+		e.sums[p] = sum
 	}
 }
 
@@ -168,7 +166,6 @@ func (e *Engine) bury(t *tb) {
 
 // revalidate returns the block at pc if a retained one, or one of the image, was made from what is there now; it is retained no more.
 func (e *Engine) revalidate(pc emu.Addr) *tb {
-	e.fresh = e.fresh[:0]
 	t := e.revived(pc)
 	if t == nil {
 		t = e.fromImage(pc)

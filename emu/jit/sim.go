@@ -67,7 +67,8 @@ const tick = 1 << 16
 func newStampCache(g cachesim.Geometry, off int, recent, vectors bool) (c stampCache, end int) {
 	c = stampCache{simCache: newSimCache(g), stamps: off}
 	if n := c.vectorsFor(); vectors && n > 0 {
-		return c.placeVectors(n, off, recent)
+		end = c.placeVectors(n, off, recent)
+		return c, end
 	}
 	if recent {
 		c.recent = off

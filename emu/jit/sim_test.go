@@ -142,6 +142,32 @@ func TestFlagsOfTheOtherSide(t *testing.T) {
 	}
 }
 
+// TestOrderOfLines has blocks that refer to no data touch lines of one set of I1 in turn: which one goes for another depends on when they were touched.
+func TestOrderOfLines(t *testing.T) {
+	caches := cachesim.Default
+	caches.I1 = cachesim.Geometry{Size: 128, Assoc: 2, Line: 64}
+	m := newMachineWith(t, emu.Config{Caches: &caches, Events: ^emu.EventSet(0)}, `
+		48 89 d8  # a: mov rax, rbx
+		48 89 cb  # mov rbx, rcx
+		48 89 d1  # mov rcx, rdx
+		48 89 fa  # mov rdx, rdi
+		ff e0     # jmp rax`)
+	const a, b, c, end = codeAt, codeAt + 0x40, codeAt + 0x80, codeAt + 0xc0
+	m.poke(b, "ff e6") // jmp rsi
+	m.poke(c, "ff e6")
+	m.poke(end, "0f 05")
+	for i := range 3 {
+		m.cpu.RIP, m.cpu.Regs[emu.RSI] = a, uint64(a)
+		for k, to := range []emu.Addr{b, b, c, end} { // a each time in between: it and b are there, and touched in turn
+			m.cpu.Regs[[]int{emu.RBX, emu.RCX, emu.RDX, emu.RDI}[k]] = uint64(to)
+		}
+		m.run(emu.StopSyscall)
+		require.EqualValues(t, b2i(i == 0), m.events(a)[emu.I1mr], "c takes b's place, and the end c's")
+		require.EqualValues(t, 1, m.events(b)[emu.I1mr])
+		require.EqualValues(t, 1, m.events(c)[emu.I1mr])
+	}
+}
+
 // TestTooManyWays has caches whose ways have no room for their numbers in a stamp.
 func TestTooManyWays(t *testing.T) {
 	const ways = tick

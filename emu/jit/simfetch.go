@@ -62,7 +62,7 @@ func (e *Engine) emitFetch(i int) {
 			e.store(stamp, r)
 			continue
 		}
-		if e.touches.fetch(line, &e.sim.i1) {
+		if e.stampedNow.fetch(line, &e.sim.i1) {
 			e.emitTick(x86.NoReg)
 		}
 		e.vstoreLow(stamp, vecClock)

@@ -45,19 +45,19 @@ func (c *simCache) vectorsFor() int {
 	return n
 }
 
-// placeVectors places the tables of a cache whose sets have n vectors at off, and returns their end. What a set has lies together, unless it is looked for in every block:
-// apart, a set's address need not be multiplied with one vector, which saves a byte each time. The stamps then do not have the low 12 bits of the same set's lines: these
-// would wait for the store to those.
-func (c *stampCache) placeVectors(n, off int, apart bool) (placed stampCache, end int) {
-	placed = *c
-	placed.vectors, placed.tags = n, off
+// placeVectors places the tables of a cache whose sets have n vectors at off, and returns their end. apart says that lines and stamps are two tables, for D1, whose checks
+// stand in nearly every block: with one vector, bits of an address are the place of its set then, and need not be multiplied, which saves a byte each time. Elsewhere what a set has
+// lies together.
+func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
+	c.vectors, c.tags = n, off
 	if !apart {
-		placed.scale, placed.stamps = c.scaleFor(2*64*n), off+64*n
-		return placed, off + c.tableSize(placed.scale)
+		c.scale, c.stamps = c.scaleFor(2*64*n), off+64*n
+		return off + c.tableSize(c.scale)
 	}
-	placed.scale = c.scaleFor(64 * n)
-	placed.stamps = off + c.tableSize(placed.scale) + 1<<11
-	return placed, placed.stamps + c.tableSize(placed.scale)
+	c.scale = c.scaleFor(64 * n)
+	// Half a page more: to a CPU a load depends on a store with the same low 12 bits of the address, and would wait for it.
+	c.stamps = off + c.tableSize(c.scale) + 1<<11
+	return c.stamps + c.tableSize(c.scale)
 }
 
 // tagsAt returns the arena offset of a set's lines. A way without one has the address of a line that
@@ -137,8 +137,9 @@ func (e *Engine) emitTick(r x86.Reg) {
 	e.store(stClock, r)
 }
 
-// A touches knows which lines have had the time since it advanced last: lines of one set must not have the same, other lines may. When a block begins, any may have.
-type touches struct {
+// A stampedNow has the lines that have the present time as their stamp, as far as the block being translated knows: two lines of one set must not have the same stamp, or
+// their order would be lost, and other lines may. Where a block begins any line may have it.
+type stampedNow struct {
 	d1 []group
 	i1 []uint64
 	// d1Known and i1Known say that the lists are complete.
@@ -146,12 +147,12 @@ type touches struct {
 }
 
 // advanced notes that the time has advanced.
-func (s *touches) advanced() {
-	*s = touches{d1: s.d1[:0], i1: s.i1[:0], d1Known: true, i1Known: true}
+func (s *stampedNow) advanced() {
+	*s = stampedNow{d1: s.d1[:0], i1: s.i1[:0], d1Known: true, i1Known: true}
 }
 
-// group notes that g is touched, and reports whether the time has to advance before.
-func (s *touches) group(g *group, c *stampCache) (late bool) {
+// group notes that the lines of g are stamped, and reports whether the time has to advance before.
+func (s *stampedNow) group(g *group, c *stampCache) (late bool) {
 	late = !s.d1Known
 	for i := range s.d1 {
 		o := &s.d1[i]
@@ -164,8 +165,8 @@ func (s *touches) group(g *group, c *stampCache) (late bool) {
 	return late
 }
 
-// fetch notes that a line of code is touched, and reports the same.
-func (s *touches) fetch(line uint64, c *lineCache) (late bool) {
+// fetch notes that a line of code is, and reports the same.
+func (s *stampedNow) fetch(line uint64, c *lineCache) (late bool) {
 	late = !s.i1Known
 	for _, o := range s.i1 {
 		late = late || o != line && o&c.mask == line&c.mask
@@ -235,7 +236,7 @@ func (e *Engine) emitVectorGroup(g *group, i int) {
 	e.aluImm32(aluAND, r, int32(c.mask))
 	e.emitCompareSpan(c, r, span)
 	site := e.jcc(condE, 0)
-	e.emitStampSet(c, r, e.touches.group(g, c))
+	e.emitStampSet(c, r, e.stampedNow.group(g, c))
 	back := e.pos
 	e.swap()
 	e.link(site, e.pos)
@@ -266,7 +267,7 @@ func (e *Engine) emitKnownLine(g *group, at uint64) {
 	}
 	e.kortest(1, opmask(c.vectors))
 	site := e.jcc(condE, 0)
-	if e.touches.group(g, c) {
+	if e.stampedNow.group(g, c) {
 		e.emitTick(x86.NoReg)
 	}
 	e.vstoreMasked(c.stampsAt(at), 1, vecClock)

@@ -37,7 +37,6 @@ type stub struct {
 // translate makes the block at pc. It returns nil and the fault if no instruction can be fetched there.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
-	e.fresh = e.fresh[:0]
 	e.decoder.Forget()
 	if e.noting && e.calls != nil {
 		e.calls.TakeNotes()
@@ -184,10 +183,11 @@ func (e *Engine) emitSimulation(i int) {
 	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
 	}
-	if e.outside(g) {
-		e.touches.d1Known = false
+	outside := e.outside(g)
+	if outside {
+		e.stampedNow.d1Known = false
 	}
-	if g.Kind != guest.Rep && e.outside(g) {
+	if outside && g.Kind != guest.Rep {
 		e.giveFlags()
 		e.reload(0xffff)
 		e.flushRSP()

@@ -41,8 +41,8 @@ type translation struct {
 	groupsDone int
 	dataRefs   []dataRef
 	lines      []fetch
-	// touches has the lines that have had the time since it advanced, if it is in a vector.
-	touches touches
+	// stampedNow is where the time is in a vector.
+	stampedNow stampedNow
 	// fetchKnown says that the fetch of insn is the last one where the assembler is.
 	fetchKnown bool
 	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept there.
@@ -68,6 +68,6 @@ func (r *translation) begin() {
 	*r = translation{
 		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
 		sideExits: r.sideExits[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
-		touches: touches{d1: r.touches.d1[:0], i1: r.touches.i1[:0]},
+		stampedNow: stampedNow{d1: r.stampedNow.d1[:0], i1: r.stampedNow.i1[:0]},
 	}
 }
