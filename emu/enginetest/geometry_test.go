@@ -228,6 +228,47 @@ func TestGatherFaults(t *testing.T) {
 	}
 }
 
+// TestLockedFaults has a locked instruction, which counts a read, a modification and a branch that is never taken, meet memory that it may not access, or code that is translated.
+func TestLockedFaults(t *testing.T) {
+	jumps := bytes.Repeat([]byte{0x75, 0}, 8) // jne to the next instruction, taken
+	code := slices.Concat([]byte{
+		0xf0, 0x48, 0x83, 0x07, 0x01, // 0: lock add qword [rdi], 1
+		0xcc, // int3
+	}, make([]byte, 0x70-6), jumps, []byte{ // 70: the history is all taken
+		0x75, 0, // 80: jne, whose counters are those of the instruction at 0
+		0xff, 0xc9, // dec ecx
+		0x75, 0xea, // jne 70
+		0x48, 0x85, 0xe4, // test rsp, rsp
+	}, jumps, []byte{0xe9, 0x62, 0xff, 0xff, 0xff}) // jmp 0
+	for name, at := range map[string]emu.Addr{
+		"data": simulatedData, "nothing": simulatedData - 0x1000, "read only": simulatedTable + 0x100, "two lines": simulatedData + 0x3c, "behind the end": simulatedData + 0x41000 - 4,
+		"code": simulatedCode + 0x800, "own line": simulatedCode + 0x18, "no address": 1 << 60,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want map[string]uint64
+			for k, make := range engineMakers {
+				s := newSimulated(t, make, &geometries[3], code)
+				require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
+				faults := map[string]uint64{}
+				for range 3 {
+					s.cpu.RIP, s.cpu.Regs[emu.RDI], s.cpu.Regs[emu.RCX] = simulatedCode+0x70, uint64(at), 3
+					s.cpu.Flags &^= emu.FlagZF
+					stop := s.engine.Run(s.cpu, emu.NoBudget)
+					faults[fmt.Sprintf("%+v", stop.Fault)]++
+				}
+				got := s.counts()
+				delete(got, "flags") // at a fault jit need not have those that the instruction overwrites
+				maps.Copy(got, faults)
+				if k == 0 {
+					want = got
+					require.Contains(t, want, fmt.Sprintf("%x %v", simulatedCode, emu.Ir))
+				}
+				require.Equal(t, want, got, "engine %d", k)
+			}
+		})
+	}
+}
+
 // TestMaskedMoveFaults has a masked move meet memory that it may not access, or code that is translated: what its elements count is what happened of it.
 func TestMaskedMoveFaults(t *testing.T) {
 	load, store := []byte{0xc4, 0xe2, 0x5d, 0x8c, 0x2f}, []byte{0xc4, 0xe2, 0x5d, 0x8e, 0x1f} // vpmaskmovd ymm5, ymm4, [rdi]; vpmaskmovd [rdi], ymm4, ymm3

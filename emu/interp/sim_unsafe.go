@@ -121,8 +121,8 @@ func (e *Engine) countRef(a emu.Addr, r x86.Ref) {
 	}
 }
 
-// onlyUpTo takes back what in counts beyond its execution, for it raised f, but for the references in front of the one that faulted. That
-// one is looked up in the caches as well if it writes to what can be read.
+// onlyUpTo takes back what in counts beyond its execution, for it raised f, but for the references in front of the one that faulted. These, and that
+// one if it writes, are looked up in the caches if they can be read: of a locked instruction, which CPUs let raise the fault of a write, not even that need be so.
 func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 	refs := e.sim.refs // as refer found them, if it did: a gather has changed its mask since
 	e.sim.refs = refs[:0]
@@ -141,7 +141,7 @@ func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 	}
 	n, found := hooks.ReferencesBefore(refs, *f)
 	for k, r := range refs[:n] {
-		if k >= e.sim.done {
+		if k >= e.sim.done && guest.Readable(e.mem, r) {
 			e.data(in, r.Addr, r.Ref)
 		}
 		e.countRef(in.PC, r.Ref)

@@ -61,9 +61,15 @@ func (e *Engine) emitOutcome(taken bool) {
 	}
 }
 
-// retries reports whether g has a branch whose outcome belongs to the history behind it: g may fault, and is executed again then.
-func (e *Engine) retries(g *ginsn) bool {
-	return e.predicts() && hooks.Retries(&g.Inst) && !g.Kind.Ends()
+// emitRetry simulates the branch that instruction i has if it retries (hooks.Retries), behind it: when it faults there is none. Those that Go executes are simulated there.
+func (e *Engine) emitRetry(i int) {
+	g := &e.block[i]
+	if !e.predicts() || g.Kind.Ends() || !hooks.Retries(&g.Inst) {
+		return
+	}
+	e.giveFlags()
+	e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i+1), e.spilled)
+	e.noteOutcome(false)
 }
 
 // noteOutcome notes the outcome of a branch behind which the block goes on.
@@ -113,7 +119,6 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	site := e.jcc(condNE, 0)
 	back := e.pos
 	switch {
-	case e.sim.masks && e.retries(g):
 	case e.sim.masks:
 		e.emitOutcome(taken)
 	case !stays:

@@ -56,7 +56,7 @@ func (e *Engine) simulateRefs(t *tb, i int, refs []hooks.Reference) {
 	}
 }
 
-// attemptedRef simulates a reference that faults.
+// attemptedRef simulates a reference that faults, or one of a locked instruction in front of that.
 func (e *Engine) attemptedRef(t *tb, i int, r hooks.Reference) {
 	if guest.Readable(e.mem, r) {
 		e.dataRef(t, i, r.Addr, r.Ref)

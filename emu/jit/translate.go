@@ -134,10 +134,8 @@ func (e *Engine) emitInsns() {
 		} else {
 			e.emitInsn(i)
 		}
-		if e.sim.masks && e.retries(g) {
-			e.emitOutcome(false)
-		}
 		e.overwritten(g)
+		e.emitRetry(i)
 		if run++; g.Flow != x86.FlowNext {
 			run = 0
 		}
@@ -175,11 +173,6 @@ func (e *Engine) emitSimulation(i int) {
 	e.emitFor(forD1)
 	e.emitData(i)
 	e.emitFor(forBranches)
-	if e.predicts() && hooks.Retries(&g.Inst) {
-		e.giveFlags()
-		e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i), e.spilled)
-		e.noteOutcome(false)
-	}
 	if g.Kind == guest.Rep || g.Kind.Ends() || g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
 		e.emitHistory(i)
 	}

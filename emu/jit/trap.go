@@ -72,13 +72,16 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	e.refs, e.simulated = refs[:0], 0
 	if f == nil {
 		e.simulateRefs(t, i, refs)
+		if hooks.Retries(&g.Inst) {
+			e.condBranch(t, i, false)
+		}
 		return nil
 	}
 	e.revokePlan(t, i)
 	n, found := hooks.ReferencesBefore(refs, *f)
 	for _, r := range refs[:n] {
 		e.countRef(t, i, r.Ref, 1)
-		e.dataRef(t, i, r.Addr, r.Ref)
+		e.attemptedRef(t, i, r)
 	}
 	if found {
 		e.attemptedRef(t, i, refs[n])

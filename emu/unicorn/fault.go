@@ -166,7 +166,9 @@ func (e *Engine) before(c *emu.CPU, at emu.Addr, g *guest.Insn, f emu.Fault) {
 	refs := guest.References(c, g, nil)
 	n, found := hooks.ReferencesBefore(refs, f)
 	for _, r := range refs[:n] {
-		e.data(at, r.Addr, r.Ref)
+		if guest.Readable(e.mem, r) { // of a locked instruction, which CPUs let raise the fault of a write, not even that need be so
+			e.data(at, r.Addr, r.Ref)
+		}
 		for _, ev := range hooks.EventsOf(r.Ref) {
 			e.tally(at, ev, 1)
 		}
