@@ -63,8 +63,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 func (e *Engine) emitJcc(g *ginsn, i int) {
 	if !g.follow && !e.crosses(g.Dest()) && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
 		e.reload(0xffff)
-		e.keepSiteWhole(2, g.Dest())
-		e.emitLink(e.jcc(g.Cond, 0), g.Dest())
+		e.emitLinkIf(g.Cond, g.Dest())
 		e.emitJump(g.Next())
 		return
 	}

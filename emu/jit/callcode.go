@@ -629,16 +629,14 @@ func (e *Engine) emitCross(target emu.Addr) {
 		e.link(site, e.pos)
 	}
 	e.leaRIP(regTable, arc)
-	gone := 0
 	failed := e.emitRoutine(e.calls.cross, func() {
 		e.emitGiveCrossed()
-		gone = e.jmp(0)
+		e.emitLink(target)
 	})
 	e.link(failed, e.pos)
 	e.giveSaved()
 	e.emitGiveCrossed()
 	e.emitExit(e.jmp(0), x)
-	e.emitLink(gone, target)
 }
 
 func (e *Engine) emitGiveCrossed() {
@@ -671,7 +669,7 @@ func (e *Engine) emitPushJump(arc int, target emu.Addr) {
 	e.storeFrame(x86.RDX)
 	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
-	e.emitLink(e.jmp(0), target)
+	e.emitLink(target)
 }
 
 // emitJumpBack does what is due where emitJumpFrame gives up. If the frame below is that of target's function, in whose middle target is, it pops the innermost one; if
@@ -697,7 +695,7 @@ func (e *Engine) emitJumpBack(arc int, target emu.Addr) (other []int) {
 		e.emitStepBack(x86.RDX)
 		e.emitLeft(row{base: regTable}, x86.RCX, x86.RDX)
 		e.emitGiveCrossed()
-		e.emitLink(e.jmp(0), target)
+		e.emitLink(target)
 	}
 	e.link(on, e.pos)
 	e.store(slotTmp, x86.RAX)

@@ -4,6 +4,8 @@ package jit
 
 import (
 	"encoding/hex"
+	"fmt"
+	"math/bits"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -330,6 +332,32 @@ func TestInterruptEndsLoops(t *testing.T) {
 				m.run(emu.StopInterrupt)
 			}
 			require.NotZero(t, m.Executed())
+		})
+	}
+}
+
+// TestLinksBackLieInOneLine has many jumps and calls to the function in front: the displacements that Interrupt changes lie in one cache line each, since another core may
+// execute them meanwhile.
+func TestLinksBackLieInOneLine(t *testing.T) {
+	kinds := []string{"e9", "0f85 e9", "e8"} // jmp; jne and jmp; call
+	for name, cfg := range map[string]emu.Config{"as ever": {}, "calls": {Function: sixteen}, "simulation": {Function: sixteen, Branches: true, Events: ^emu.EventSet(0)}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachineWith(t, cfg, "0f05 # syscall")
+			at := codeAt
+			for i := range 500 {
+				code := strings.Repeat("90", i%5)
+				for branch := range strings.FieldsSeq(kinds[i%len(kinds)]) {
+					code += fmt.Sprintf("%s%08x", branch, bits.ReverseBytes32(uint32(-16-len(assemble(t, code+branch))-4)))
+				}
+				at += 16
+				m.poke(at, code)
+			}
+			m.cpu.RIP = at
+			m.run(emu.StopSyscall)
+			require.GreaterOrEqual(t, len(m.backEdges), 500)
+			for _, x := range m.backEdges {
+				require.LessOrEqual(t, x.site%64, int32(60), "a branch to %#x", uint64(x.rip))
+			}
 		})
 	}
 }

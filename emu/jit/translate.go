@@ -475,12 +475,21 @@ func (e *Engine) emitJump(target emu.Addr) {
 		e.emitCross(target)
 		return
 	}
-	e.keepSiteWhole(1, target)
-	e.emitLink(e.jmp(0), target)
+	e.emitLink(target)
 }
 
-// emitLink makes the rel32 at site go to the block at target, now or when it exists.
-func (e *Engine) emitLink(site int, target emu.Addr) {
+// emitLink emits a jump to the block at target, which is linked with it now or when it exists; emitLinkIf one that is made if cond holds.
+func (e *Engine) emitLink(target emu.Addr) {
+	e.keepSiteWhole(1, target)
+	e.noteLink(e.jmp(0), target)
+}
+
+func (e *Engine) emitLinkIf(cond byte, target emu.Addr) {
+	e.keepSiteWhole(2, target)
+	e.noteLink(e.jcc(cond, 0), target)
+}
+
+func (e *Engine) noteLink(site int, target emu.Addr) {
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), near: e.fetchedBy(target)}})
 }
 
