@@ -127,6 +127,9 @@ var engineMakers = []engineMaker{
 	func(m *mem.Space, c emu.Config) (emu.Engine, error) { return interp.New(m, c) },
 }
 
+// makersOfV1 make those, and engines that have no more than the instructions of x86-64-v1.
+var makersOfV1 = slices.Clone(engineMakers)
+
 // newSimulated returns one with code, and RDI and R10 at the data.
 func newSimulated(t *testing.T, make engineMaker, caches *cachesim.Config, code []byte) *simulated {
 	space, err := mem.New()
@@ -246,7 +249,7 @@ func TestLockedFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want map[string]uint64
-			for k, make := range engineMakers {
+			for k, make := range makersOfV1 {
 				s := newSimulated(t, make, &geometries[3], code)
 				require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
 				faults := map[string]uint64{}
@@ -298,7 +301,7 @@ func TestMaskedMoveFaults(t *testing.T) {
 					table, err := binary.Append(bytes.Repeat([]byte{0xcc}, 32), binary.LittleEndian, selected)
 					require.NoError(t, err)
 					var want map[string]uint64
-					for k, make := range engineMakers {
+					for k, make := range makersOfV1 {
 						s := newSimulated(t, make, config, code)
 						s.space.Poke(simulatedTable, table)
 						require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
@@ -319,5 +322,57 @@ func TestMaskedMoveFaults(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestBudgetEndsBeforeFetches has a budget end at calls and indirect jumps, each the first one of its line, and another thread evict those lines in between: what was not executed
+// was not fetched either.
+func TestBudgetEndsBeforeFetches(t *testing.T) {
+	code := bytes.Repeat([]byte{0x90}, 0x1000)
+	at := func(a int, b ...byte) { copy(code[a:], b) }
+	at(0x00, 0xeb, 0x3e)                          // jmp 40
+	at(0x40, 0xe8, 0xfb, 0x01, 0x00, 0x00)        // call 240
+	at(0x45, 0xeb, 0x39)                          // jmp 80
+	at(0x80, 0xff, 0xd0)                          // call rax: 240
+	at(0x82, 0xeb, 0x3c)                          // jmp c0
+	at(0xc0, 0xff, 0xe3)                          // jmp rbx: 100
+	at(0x100, 0xff, 0x14, 0x24)                   // call [rsp]: 240
+	at(0x103, 0xff, 0xc9, 0x0f, 0x85, 0, 0, 0, 0) // dec ecx; jne 40
+	at(0x107, 0x35, 0xff, 0xff, 0xff)
+	at(0x10b, 0xcc) // int3
+	at(0x240, 0xc3) // ret
+	for a := 0x440; a < 0x500; a += 0x40 {
+		at(a, 0xeb, 0x3e) // jmp to the next line
+	}
+	at(0x500, 0xcc) // int3
+	for budget := uint64(1); budget < 24; budget++ {
+		t.Run(fmt.Sprint(budget), func(t *testing.T) {
+			var want map[string]uint64
+			for k, make := range makersOfV1 {
+				s := newSimulated(t, make, &geometries[3], code)
+				s.cpu.Regs[emu.RCX], s.cpu.Regs[emu.RAX], s.cpu.Regs[emu.RBX] = 10, simulatedCode+0x240, simulatedCode+0x100
+				s.cpu.Regs[emu.RSP] -= 8
+				s.space.Poke(simulatedStack-8, []byte{0x40, 0x02, 0x01, 0, 0, 0, 0, 0})
+				other := emu.NewCPU()
+				stops := uint64(0)
+				for {
+					stop := s.engine.Run(s.cpu, budget)
+					if stop.Reason != emu.StopBudget {
+						require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+						break
+					}
+					stops++
+					require.Less(t, stops, uint64(1000))
+					other.RIP = simulatedCode + 0x440
+					require.Equal(t, emu.Fault{Vector: emu.VecBP}, s.engine.Run(other, emu.NoBudget).Fault)
+				}
+				got := s.counts()
+				got["stops"] = stops
+				if k == 0 {
+					want = got
+				}
+				require.Equal(t, want, got, "engine %d", k)
+			}
+		})
 	}
 }

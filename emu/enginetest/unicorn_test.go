@@ -25,6 +25,12 @@ func init() {
 			simulates: true, tolerates: tolerateUnicorn, fits: fitsUnicorn,
 		},
 	)
+	makersOfV1 = append(makersOfV1, func(m *mem.Space, c emu.Config) (e emu.Engine, err error) {
+		if c.Model, err = emu.ModelByName(unicorn.FullModel); err != nil {
+			return nil, err
+		}
+		return unicorn.New(m, c)
+	})
 }
 
 func newUnicorn(m *mem.Space, model *emu.Model, env emu.Env) (emu.Engine, error) {

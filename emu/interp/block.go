@@ -65,6 +65,11 @@ type insn struct {
 	own *[emu.Taken + 1]uint32
 }
 
+// checksBudget reports whether the budget is looked at in front of the instruction: it is a call or an indirect jump.
+func (in *insn) checksBudget() bool {
+	return in.Kind == guest.Branch && (in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd || in.Flow == x86.FlowJmpInd)
+}
+
 // A planned is one event of a plan, and how often one execution counts it.
 type planned struct {
 	event emu.Event

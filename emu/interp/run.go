@@ -82,6 +82,9 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 	watching := e.watching()
 	for i := range b.insns[:n] {
 		in := &b.insns[i]
+		if in.checksBudget() && !(b.marked && i == 0) && e.overdrawn(i) {
+			return e.overdrawnBefore(b)
+		}
 		if watching && in.Kind != guest.FetchFault {
 			e.fetch(in)
 			e.refer(c, in)
@@ -215,14 +218,6 @@ func (e *Engine) overdrawn(i int) bool {
 // branch executes b's instruction i, which is a branch.
 func (e *Engine) branch(c *emu.CPU, b *block, i int) *emu.Stop {
 	in := &b.insns[i]
-	switch in.Flow {
-	case x86.FlowCall, x86.FlowCallInd, x86.FlowJmpInd:
-		if !(b.marked && i == 0) && e.overdrawn(i) {
-			e.uncount(b, i)
-			c.RIP = in.PC
-			return &emu.Stop{Reason: emu.StopBudget}
-		}
-	}
 	taken, f := e.machine.Branch(c, &in.Insn)
 	if f != nil {
 		return e.fault(c, b, i, f)

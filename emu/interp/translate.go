@@ -33,6 +33,9 @@ func (e *Engine) translate(b *block) {
 	seen := visibleFlags(b.insns)
 	for t.i = 0; t.i < len(b.insns); t.i++ {
 		t.in, t.flags = &b.insns[t.i], seen[t.i]
+		if t.in.checksBudget() {
+			t.emit(uop{code: opCheck})
+		}
 		t.fetch()
 		if t.compareAndJump() {
 			break

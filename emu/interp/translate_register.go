@@ -122,7 +122,6 @@ func (t *translator) branch() bool {
 		t.emit(uop{code: opJmp})
 	case x86.FlowCall:
 		t.direct()
-		t.emit(uop{code: opCheck})
 		t.emit(uop{code: opCall, b: offRSP, imm: uint64(in.Next())})
 	case x86.FlowRet:
 		t.emit(uop{code: opRet, b: offRSP, imm: uint64(uint16(in.Imm))})
@@ -151,7 +150,6 @@ func (t *translator) through(u uop) bool {
 			return false
 		}
 	}
-	t.emit(uop{code: opCheck})
 	if a.Kind == x86.ArgMem {
 		t.emit(load)
 	} else {

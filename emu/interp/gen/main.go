@@ -490,7 +490,7 @@ func branches(add func(name, body string)) {
 		goto no
 		`)
 	add("opJmp", `goto taken`)
-	// Calls and indirect jumps look at the budget before anything else.
+	// Calls and indirect jumps look at the budget before they are fetched.
 	add("opCheck", `
 		if e.left -= int64(b.n); e.left < 0 {
 			return e.overdrawnBefore(b)
