@@ -301,7 +301,7 @@ func TestMaskedMoveFaults(t *testing.T) {
 					table, err := binary.Append(bytes.Repeat([]byte{0xcc}, 32), binary.LittleEndian, selected)
 					require.NoError(t, err)
 					var want map[string]uint64
-					for k, make := range makersOfV1 {
+					for k, make := range engineMakers {
 						s := newSimulated(t, make, config, code)
 						s.space.Poke(simulatedTable, table)
 						require.NoError(t, s.space.Protect(simulatedCode, simulatedCode+0x1000, mem.Read|mem.Write|mem.Exec))
