@@ -30,7 +30,6 @@ const heapLimit = 384 << 20
 const gcPercent = 50
 
 func main() {
-	debug.SetGCPercent(-1) // else the large block of hugeHeap begins a collection
 	_ = hugeHeap()
 	collectLate()
 	status := dispatch(os.Args)

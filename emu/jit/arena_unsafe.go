@@ -49,6 +49,8 @@ type arena struct {
 	// low is the low part, at place when generated code runs; place is nil if there is no low part.
 	low   []byte
 	place *lowPlace
+	// small are the offsets of counters and of code while the beginnings of these are on small pages.
+	small [2]int
 }
 
 // mapArena is newArena, or what a test puts in its place.
@@ -56,7 +58,7 @@ var mapArena = newArena
 
 // newArena maps the arena: executable and writable where the host allows it, else twice.
 // Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Of the state and the first far code
-// most processes need little.
+// most processes need little, of the first counters and code many (enlarge).
 func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
@@ -64,12 +66,37 @@ func newArena() (arena, error) {
 		end := p + arenaSize + hugePage
 		p = (p + hugePage - 1) &^ (hugePage - 1)
 		unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, end-p-arenaSize, 0)
-		for _, part := range [][2]uintptr{{counterOff, farOff}, {farOff + hugePage, arenaSize}} {
-			unix.Syscall(unix.SYS_MADVISE, p+part[0], part[1]-part[0], unix.MADV_HUGEPAGE)
+		a := arena{base: p, mem: bytesAt(p, arenaSize)}
+		first := 0
+		if a.advise(0, 0, unix.MADV_COLLAPSE) == 0 { // since Linux 6.1
+			a.small, first = [2]int{counterOff, codeOff}, hugePage
 		}
-		return arena{base: p, mem: bytesAt(p, arenaSize)}, nil
+		for _, part := range [][2]int{{counterOff + first, codeOff}, {codeOff + first, farOff}, {farOff + hugePage, arenaSize}} {
+			a.advise(part[0], part[1], unix.MADV_HUGEPAGE)
+		}
+		return a, nil
 	}
 	return newDualArena()
+}
+
+// advise tells the kernel how offsets from lo to hi will be used.
+func (a *arena) advise(lo, hi, advice int) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_MADVISE, a.base+uintptr(lo), uintptr(hi-lo), uintptr(advice))
+	return errno
+}
+
+// smallUse is how many bytes of counters or of code are left on small pages: a huge page takes 0.3 ms to be zeroed.
+const smallUse = 256 << 10
+
+// enlarge puts the beginnings of counters and of code on huge pages if that many bytes of them, or more, are used now.
+func (a *arena) enlarge(counters, code int) {
+	for i, use := range [2]int{counters, code} {
+		if off := a.small[i]; off != 0 && use >= smallUse {
+			a.advise(off, off+hugePage, unix.MADV_HUGEPAGE)
+			a.advise(off, off+hugePage, unix.MADV_COLLAPSE)
+			a.small[i] = 0
+		}
+	}
 }
 
 // newDualArena maps the arena twice, for writing and for executing.

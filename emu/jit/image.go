@@ -214,6 +214,7 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	if len(b) != code+far || !bytes.Equal(b[:stubs], e.arena.mem[codeOff:e.stubs.end]) {
 		return errImage
 	}
+	e.arena.enlarge(8*len(img.weights), code)
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
 	release(b)

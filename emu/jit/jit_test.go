@@ -482,6 +482,25 @@ func TestWithoutWritableCode(t *testing.T) {
 	require.Equal(t, uint64(100*5+4+1), m.Executed())
 }
 
+// TestEnlarge puts the first counters and the first code on huge pages between two runs: nothing of them is lost, and it is done once.
+func TestEnlarge(t *testing.T) {
+	m := newMachine(t, "ff c9 75 fc 0f 05") // dec ecx; jne to it; syscall
+	run := func() {
+		m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 10
+		m.run(emu.StopSyscall)
+	}
+	run()
+	translated := m.translated
+	small := m.arena.small
+	m.arena.enlarge(smallUse-1, smallUse-1)
+	require.Equal(t, small, m.arena.small)
+	m.arena.enlarge(smallUse, smallUse)
+	require.Zero(t, m.arena.small)
+	run()
+	require.Equal(t, translated, m.translated)
+	require.Equal(t, map[emu.Addr]uint64{codeAt: 20, codeAt + 2: 20, codeAt + 4: 2}, m.counts())
+}
+
 // TestMeter runs the same with and without metering: what Executed says is the same at every stop.
 func TestMeter(t *testing.T) {
 	const code = `

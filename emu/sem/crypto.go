@@ -21,7 +21,7 @@ var mixed, unmixed = makeColumns(2, 1, 1, 3), makeColumns(14, 9, 13, 11)
 // makeBoxes computes the S-box, which takes a byte to its inverse in GF(2⁸), and that to an affine function of it (FIPS 197, 5.1.1).
 func makeBoxes() (box, inverse [256]byte) {
 	for x := range 256 {
-		b := inverseGF(byte(x))
+		b := inverses[x]
 		s := b ^ bits.RotateLeft8(b, 1) ^ bits.RotateLeft8(b, 2) ^ bits.RotateLeft8(b, 3) ^ bits.RotateLeft8(b, 4) ^ 0x63
 		box[x], inverse[s] = s, byte(x)
 	}
@@ -38,14 +38,17 @@ func makeColumns(by ...byte) (columns [256]uint32) {
 	return columns
 }
 
-// inverseGF returns the inverse of x in GF(2⁸), which is x²⁵⁴, and 0 for 0.
-func inverseGF(x byte) byte {
-	r := byte(1)
-	for range 7 {
-		x = multiplyGF(x, x)
-		r = multiplyGF(r, x)
+// inverses are those of GF(2⁸), and 0 for 0.
+var inverses = makeInverses()
+
+// makeInverses computes them: the powers of 3 are all but 0.
+func makeInverses() (of [256]byte) {
+	x, inverse := byte(1), byte(1)
+	for range 255 {
+		of[x] = inverse
+		x, inverse = multiplyGF(x, 3), multiplyGF(inverse, 0xf6) // 1/3
 	}
-	return r
+	return of
 }
 
 // multiplyGF multiplies in GF(2⁸), modulo x⁸+x⁴+x³+x+1.

@@ -39,7 +39,7 @@ func affineInverse(a, b lane, imm uint8) lane {
 
 func inverseBytes(x uint64) (r uint64) {
 	for i := 0; i < 64; i += 8 {
-		r |= uint64(inverseGF(uint8(x>>i))) << i
+		r |= uint64(inverses[uint8(x>>i)]) << i
 	}
 	return r
 }

@@ -1,0 +1,54 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// hugeHeap has the kernel give the first hugeHeapSize bytes of the heap huge pages: see RATIONALE.md, "Why has the heap huge pages?". It takes an address
+// range, but no memory. Kernels without huge pages refuse it, and it does nothing where there are not four times as many addresses.
+func hugeHeap() error {
+	// Where addresses are scarce (ulimit -v) the runtime would end the process.
+	room, err := unix.Mmap(-1, 0, 4*hugeHeapSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	if err := unix.Munmap(room); err != nil {
+		return err
+	}
+	others := runtime.NumGoroutine()
+	top := make(chan uintptr)
+	go func() { top <- takeStack(false) }()
+	page := uintptr(os.Getpagesize())
+	end := (<-top + page - 1) &^ (page - 1)
+	for n := 0; n < 10_000 && runtime.NumGoroutine() > others; n++ { // what follows is put where its stack was
+		runtime.Gosched()
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, end-hugeHeapSize, hugeHeapSize, unix.MADV_HUGEPAGE); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// hugeHeapSize is what most runs need.
+const hugeHeapSize = 256 << 20
+
+// takeStack has the runtime take a stack of hugeHeapSize bytes from the heap for its goroutine, which gives it back when it ends, without a collection. Its frame has room for what wide
+// returns, more than half of that, and is not touched: all is false. It returns an address at the stack's end.
+//
+//go:noinline
+func takeStack(all bool) uintptr {
+	var here byte
+	if all {
+		_ = wide()
+	}
+	return uintptr(unsafe.Pointer(&here))
+}
+
+//go:noinline
+func wide() (b [hugeHeapSize/2 + 1]byte) { return b }
