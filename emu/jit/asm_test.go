@@ -65,7 +65,7 @@ var (
 	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluCMP)
 	both    = values(false, true)
 	masks   = values[opmask](1, 2)
-	vecs    = values(vec(0), vec(7), vecPair, vecTotal)
+	vecs    = values(vec(0), vec(7), vecBudget, vecTotal)
 )
 
 // encodings has every method that emits whole instructions.
@@ -137,13 +137,16 @@ var encodings = []encoding{
 	emits((*assembler).vmovdqu64, vecs, regs),
 	emits((*assembler).vpsllq, vecs, values[byte](0, 3)),
 	emits((*assembler).vpmovq2m, masks, vecs),
+	emits((*assembler).vpmovq2mLow, masks, vecs),
 	emits((*assembler).vpblendmq, vecs, masks, vecs, vecs),
 	emits((*assembler).vectorAt, values(vexMOVDQULd, vexMOVDQUSt, vexMOVDQULd256, vexPOR256, vexEXTRACTF128), values(0, 7, 8, 15), values(0), values(0, 0x340)),
 	emits((*assembler).vectorAt, values(vexPOR256, vexINSERTF128), values(0, 7, 8, 15), values(7, 15), values(0x340)),
 	emits((*assembler).vload, vecs, offsets),
 	emits((*assembler).vstore, offsets, vecs),
 	emits((*assembler).vstoreAt, bases, disps, vecs),
+	emits((*assembler).vloadLow, vecs, offsets),
 	emits((*assembler).vstoreLow, offsets, vecs),
+	emits((*assembler).vpaddqWord, vecs, vecs, offsets),
 	emits((*assembler).vmovqTo, vecs, bases),
 	emits((*assembler).vmovqFrom, bases, vecs),
 	emits((*assembler).min, regs, regs),
@@ -183,7 +186,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "emitFor": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "signs": "vpmovq2m, vpmovq2mLow", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitSaveState": "many", "ifX87": "many",
 }
 

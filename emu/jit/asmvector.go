@@ -7,18 +7,6 @@ import "github.com/cgemu/cgemu/emu/x86"
 // A vec is one of the registers XMM16 to XMM31, less 16, which AVX-512 has.
 type vec byte
 
-// What the engine has there, if the guest has no AVX-512, to record calls: the numbers from 1 on and the size of a frame, scratch space, the innermost frame's
-// address, the total.
-const (
-	vecOne       vec = 0
-	vecNumbers       = 11
-	vecFrameSize vec = 11
-	vecPair      vec = 12
-	vecScratch   vec = 13
-	vecFrame     vec = 14
-	vecTotal     vec = 15
-)
-
 // The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set. The mask is aaa, the number of the register that says which elements are stored.
 type evexOp struct{ pp, mmm, length, opcode, mask byte }
 
@@ -27,6 +15,7 @@ var (
 	opVPSUBQ    = evexOp{1, 1, length128, 0xfb, 0}
 	opVMOVDQULd = evexOp{2, 1, length128, 0x6f, 0}
 	opVMOVDQUSt = evexOp{2, 1, length128, 0x7f, 0}
+	opVMOVQLd   = evexOp{2, 1, length128, 0x7e, 0}
 	opVMOVQSt   = evexOp{1, 1, length128, 0xd6, 0}
 	opVMOVQTo   = evexOp{1, 1, length128, 0x6e, 0}
 	opVMOVQFrom = evexOp{1, 1, length128, 0x7e, 0}
@@ -36,7 +25,7 @@ var (
 	opVPBROADCASTQLoad = evexOp{1, 2, length512, 0x59, 0}
 	opVPCMPEQQ         = evexOp{1, 2, length512, 0x29, 0}
 	opVPCMPUQ          = evexOp{1, 3, length512, 0x1e, 0}
-	opVPMOVQ2M         = evexOp{2, 2, length512, 0x39, 0}
+	opVPMOVQ2M         = evexOp{2, 2, length128, 0x39, 0}
 	opVPBLENDMQ        = evexOp{1, 2, length512, 0x64, 0}
 	opVPSLLQ           = evexOp{1, 1, length512, 0x73, 0}
 )
@@ -60,6 +49,12 @@ func (op evexOp) masked(k opmask) evexOp {
 	return op
 }
 
+// repeated is the instruction with a word of memory for each element.
+func (op evexOp) repeated() evexOp {
+	op.mask |= evexRepeat
+	return op
+}
+
 // An opmask is one of the registers k1 to k7.
 type opmask byte
 
@@ -79,6 +74,8 @@ const (
 	evexX  = 0x40
 	evexR2 = 0x10 // R'
 	evexB  = 0x20
+	// evexRepeat is b, beside the mask.
+	evexRepeat = 0x10
 )
 
 // extend returns X and B for a register in ModRM.rm, or a base.
@@ -106,6 +103,12 @@ func (b vec) extend() byte { return byte(b^8) << 2 & evexB }
 // vpaddq emits vpaddq dst, src, [off].
 func (e *assembler) vpaddq(dst, src vec, off int) {
 	e.evex(opVPADDQ, dst, src, true, evexX|evexB)
+	e.rip(x86.Reg(dst), off, 0)
+}
+
+// vpaddqWord emits vpaddq dst, src, [off] with the word there for each element: no more is read.
+func (e *assembler) vpaddqWord(dst, src vec, off int) {
+	e.evex(opVPADDQ.repeated(), dst, src, true, evexX|evexB)
 	e.rip(x86.Reg(dst), off, 0)
 }
 
@@ -238,9 +241,12 @@ func (e *assembler) vpsllq(v vec, n byte) {
 	e.byte(0x62, evexR|evexR2|v.extend()|opVPSLLQ.mmm, 0x84|(byte(v)^15)<<3&0x78|opVPSLLQ.pp, opVPSLLQ.length<<5, opVPSLLQ.opcode, 0xf0|byte(v&7), n)
 }
 
-// vpmovq2m emits vpmovq2m k, v: the signs of v's elements.
-func (e *assembler) vpmovq2m(k opmask, v vec) {
-	e.byte(0x62, evexR|evexR2|v.extend()|opVPMOVQ2M.mmm, 0xfc|opVPMOVQ2M.pp, opVPMOVQ2M.length<<5|8, opVPMOVQ2M.opcode, 0xc0|byte(k)<<3|byte(v&7))
+// vpmovq2m emits vpmovq2m k, v: the signs of v's elements; vpmovq2mLow those of the lowest two.
+func (e *assembler) vpmovq2m(k opmask, v vec)    { e.signs(opVPMOVQ2M.wide(), k, v) }
+func (e *assembler) vpmovq2mLow(k opmask, v vec) { e.signs(opVPMOVQ2M, k, v) }
+
+func (e *assembler) signs(op evexOp, k opmask, v vec) {
+	e.byte(0x62, evexR|evexR2|v.extend()|op.mmm, 0xfc|op.pp, op.length<<5|8, op.opcode, 0xc0|byte(k)<<3|byte(v&7))
 }
 
 // vpblendmq emits vpblendmq dst{k}, a, b: b's elements where k has a bit, a's elsewhere.
@@ -282,7 +288,7 @@ func (e *assembler) vload(v vec, off int) {
 	e.rip(x86.Reg(v), off, 0)
 }
 
-// vstore emits vmovdqu64 [off], v; vstoreAt vmovdqu64 [base+disp], v; vstoreLow vmovq [off], v.
+// vstore emits vmovdqu64 [off], v; vstoreAt vmovdqu64 [base+disp], v.
 func (e *assembler) vstore(off int, v vec) {
 	e.evex(opVMOVDQUSt, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
@@ -291,6 +297,12 @@ func (e *assembler) vstore(off int, v vec) {
 func (e *assembler) vstoreAt(base x86.Reg, disp int32, v vec) {
 	e.evex(opVMOVDQUSt, v, 0, false, extend(base))
 	e.memScaled(v, base, disp, 16)
+}
+
+// vloadLow emits vmovq v, [off]; vstoreLow vmovq [off], v.
+func (e *assembler) vloadLow(v vec, off int) {
+	e.evex(opVMOVQLd, v, 0, false, evexX|evexB)
+	e.rip(x86.Reg(v), off, 0)
 }
 
 func (e *assembler) vstoreLow(off int, v vec) {

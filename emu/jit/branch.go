@@ -388,21 +388,11 @@ func (e *Engine) emitBudget(i int, target emu.Addr) {
 // emitBudgetCheck takes the length of the straight run that ends with instruction i
 // off the budget, and leaves by x once it is negative. Registers and flags stay.
 func (e *Engine) emitBudgetCheck(x exit, i int) {
-	n := 1 + int32(e.t.insns[i].run)
 	e.store(slotA, x86.RCX)
-	e.store(slotB, x86.RDX)
-	e.load(x86.RCX, stBudget)
-	e.lea(x86.RCX, x86.RCX, -n)
-	e.store(stBudget, x86.RCX)
-	e.movImm(x86.RDX, 63)
-	e.byte(0xc4, 0xe2, 0xea, 0xf7, 0xc9) // sarx rcx, rcx, rdx: 0 or -1
-	e.load(x86.RDX, slotB)
-	e.lea(x86.RCX, x86.RCX, 1)
-	used := e.short(opJRCXZ)
-	e.load(x86.RCX, slotA)
-	over := e.short(opShortJ)
-	e.patchShort(used)
+	e.emitOverdrawn(1 + int(e.t.insns[i].run))
+	left := e.short(opJRCXZ)
 	e.load(x86.RCX, slotA)
 	e.emitExit(e.jmp(0), x)
-	e.patchShort(over)
+	e.patchShort(left)
+	e.load(x86.RCX, slotA)
 }

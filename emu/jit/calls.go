@@ -24,10 +24,10 @@ type calls struct {
 	// sums is what a count of the counter that is emitted next adds to the totals. scratch is setSums'.
 	sums    counterSums
 	scratch []int64
-	// vectors says that the innermost frame's address is in a vector register while generated code runs, inVector that the one total there is is,
-	// too, or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
-	vectors, inVector, lanes bool
-	parts                    int
+	// inVector says that the one total there is is in a vector register while generated code runs, as the innermost frame's address is (spare),
+	// or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
+	inVector, lanes bool
+	parts           int
 	// misses is the first column of events of misses.
 	misses int
 	// kept is how many of the sums are of arcs of other processes, which had the engine before, or of the image.
@@ -61,12 +61,12 @@ func (e *Engine) newCalls() error {
 		return err
 	}
 	k.Frames = k.frames.slice()
-	k.vectors, k.parts, k.misses = e.hostAVX512 && !e.wide, 1, 1
+	k.parts, k.misses = 1, 1
 	switch {
 	case len(k.Events) > 1:
-		k.lanes = k.vectors && k.setLanes()
+		k.lanes = e.spare && k.setLanes()
 		k.inVector = k.lanes
-	case k.vectors:
+	case e.spare:
 		k.inVector = true
 	default:
 		k.parts = totalParts
@@ -76,7 +76,6 @@ func (e *Engine) newCalls() error {
 	}
 	k.scratch = make([]int64, len(k.Totals))
 	k.Totals = e.arena.words(stTotals, len(k.Totals))
-	e.prepareSteps()
 	k.Sums, k.Base = e.arena.words(sumsOff, sumsSize/8)[:0], e.hostAddr(sumsOff)
 	return nil
 }

@@ -64,7 +64,7 @@ func TestCalls(t *testing.T) {
 		require.NoError(t, err)
 		defer e.Close()
 		m.Engine = e
-		require.False(t, e.calls.vectors)
+		require.False(t, e.calls.inVector)
 		run(t, m)
 	})
 }

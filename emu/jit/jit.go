@@ -90,8 +90,8 @@ type Engine struct {
 	directory uintptr
 	decoder   *guest.Decoder
 	machine   sem.Machine
-	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, emulatesWide that the guest's alone has.
-	hostAVX512, wide, emulatesWide bool
+	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, spare that the host's alone has, emulatesWide that the guest's alone has.
+	hostAVX512, wide, spare, emulatesWide bool
 	// lacks has the features of whose instructions the host has none.
 	lacks [256]bool
 
@@ -226,7 +226,7 @@ func (e *Engine) attach(m *mem.Space, cfg emu.Config) {
 	e.decoder = guest.NewDecoder(m, features(cfg.Model), "host's CPU")
 	e.machine = sem.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env}
 	e.wide = cfg.Model.XCR0&emu.XAVX512 != 0
-	e.emulatesWide = e.wide && !e.hostAVX512
+	e.spare, e.emulatesWide = e.hostAVX512 && !e.wide, e.wide && !e.hostAVX512
 	e.setBase()
 }
 
@@ -254,6 +254,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 		return err
 	}
 	e.set(stTakenBit, outcomes{}.with(true).after(0))
+	e.prepareSteps()
 	e.emptyCaches()
 	if e.Function != nil {
 		if err := e.newCalls(); err != nil {
@@ -289,11 +290,13 @@ func (e *Engine) emitStubs() {
 
 // emitEnterCode emits what is due when generated code is entered, emitLeaveCode when it is left.
 func (e *Engine) emitEnterCode() {
+	e.emitEnterSpare()
 	e.emitEnterSim()
 	e.emitEnterCalls()
 }
 
 func (e *Engine) emitLeaveCode() {
+	e.emitExitSpare()
 	e.emitExitSim()
 	e.emitExitCalls()
 }

@@ -117,14 +117,14 @@ func (e *Engine) emitVectorFrame(n int32, arc uint64) {
 	e.set(counterOff+8*constant, uint64(int64(n)))
 	e.set(counterOff+8*constant+8, arc)
 	e.calls.arcWords = append(e.calls.arcWords, constant+1)
-	e.vmovqTo(vecPair, x86.RSP)
-	e.vpaddq(vecPair, vecPair, counterOff+8*constant)
-	e.vstoreAt(regBias, 0, vecPair)
+	e.vmovqTo(vecScratch, x86.RSP)
+	e.vpaddq(vecScratch, vecScratch, counterOff+8*constant)
+	e.vstoreAt(regBias, 0, vecScratch)
 }
 
 // emitEnterCalls loads what is in registers while generated code runs, emitExitCalls stores it.
 func (e *Engine) emitEnterCalls() {
-	if e.calls != nil && e.calls.vectors {
+	if e.calls != nil && e.spare {
 		e.vload(vecFrame, stFrame)
 		e.vload(vecFrameSize, stepAt(frameSize))
 	}
@@ -134,14 +134,14 @@ func (e *Engine) emitEnterCalls() {
 		e.vloadWide(vecTotal, stTotals)
 	default:
 		e.vload(vecTotal, stTotals)
-		for n := range vecNumbers {
+		for n := 1; n < vecNumbers; n++ {
 			e.vload(vecOne+vec(n), stepAt(n+1))
 		}
 	}
 }
 
 func (e *Engine) emitExitCalls() {
-	if e.calls != nil && e.calls.vectors {
+	if e.calls != nil && e.spare {
 		e.vstoreLow(stFrame, vecFrame)
 	}
 	switch {
@@ -155,7 +155,7 @@ func (e *Engine) emitExitCalls() {
 
 // loadFrame loads the address of the innermost frame, storeFrame makes it what is in r.
 func (e *Engine) loadFrame(r x86.Reg) {
-	if e.calls.vectors {
+	if e.spare {
 		e.vmovqFrom(r, vecFrame)
 		return
 	}
@@ -163,7 +163,7 @@ func (e *Engine) loadFrame(r x86.Reg) {
 }
 
 func (e *Engine) storeFrame(r x86.Reg) {
-	if e.calls.vectors {
+	if e.spare {
 		e.vmovqTo(vecFrame, r)
 		return
 	}
@@ -172,7 +172,7 @@ func (e *Engine) storeFrame(r x86.Reg) {
 
 // emitPushFrame makes room for a frame, whose address it leaves in r.
 func (e *Engine) emitPushFrame(r x86.Reg) {
-	if e.calls.vectors {
+	if e.spare {
 		e.vpaddqVector(vecFrame, vecFrame, vecFrameSize)
 		e.loadFrame(r)
 		return
@@ -184,7 +184,7 @@ func (e *Engine) emitPushFrame(r x86.Reg) {
 
 // emitStepBack makes the frame below that at r, which is lost, the innermost one.
 func (e *Engine) emitStepBack(r x86.Reg) {
-	if e.calls.vectors {
+	if e.spare {
 		e.vpsubqVector(vecFrame, vecFrame, vecFrameSize)
 		return
 	}

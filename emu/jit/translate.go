@@ -336,6 +336,8 @@ func (e *Engine) emitCounted(i int) {
 	switch {
 	case writesAllFlags(g):
 		e.emitCount(e.t.counter, x86.NoReg)
+	case e.countsInVector():
+		e.emitCountKeeping(e.t.counter, x86.NoReg)
 	case r != x86.NoReg && !mayFault(g):
 		e.emitCount(e.t.counter, r)
 	case r != x86.NoReg:
@@ -392,9 +394,13 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 	}
 }
 
-// emitCountKeeping does the same with a register that it saves and restores.
+// emitCountKeeping does the same and leaves the flags alone, and registers: if it needs one it saves r.
 func (e *Engine) emitCountKeeping(counter int, r x86.Reg) {
 	defer e.emitFor(e.emitFor(forCounts))
+	if e.countsInVector() {
+		e.emitCountInVector(counter)
+		return
+	}
 	e.store(slotCount, r)
 	e.emitCount(counter, r)
 	e.load(r, slotCount)

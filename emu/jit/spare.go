@@ -1,0 +1,73 @@
+//go:build linux && amd64
+
+package jit
+
+import "github.com/cgemu/cgemu/emu/x86"
+
+// Where the host has AVX-512 and the guest has not, generated code has 16 vector registers and the mask registers to itself (spare). They need not be saved, arithmetic in
+// them leaves the flags alone, and no instruction of the guest waits for them: the budget is in one, and counters are incremented in others.
+
+// What is in vector registers. With vectors of ways (simvector.go), those up to vecFrameSize have other things.
+const (
+	// From vecOne on are the numbers from 1 on, with 0 in the upper half. The later ones are there if calls are recorded alone.
+	vecOne     vec = 0
+	vecNumbers     = 11
+	// vecFrameSize has the size of a frame, vecFrame the address of the innermost one, vecTotal the total: all of them to record calls.
+	vecFrameSize vec = 11
+	vecFrame     vec = 14
+	vecTotal     vec = 15
+	vecBudget    vec = 12
+	vecScratch   vec = 13
+)
+
+// maskBudget is scratch.
+const maskBudget opmask = 1
+
+// countsInVector reports whether counters are incremented in vector registers. Where the ways of caches are, there is no room, and such blocks save more registers than these.
+func (e *Engine) countsInVector() bool {
+	return e.spare && !e.sim.vectors && (e.calls == nil || e.calls.inVector)
+}
+
+// emitEnterSpare loads what is in registers while generated code runs, emitExitSpare stores it.
+func (e *Engine) emitEnterSpare() {
+	if e.spare {
+		e.vloadLow(vecBudget, stBudget)
+	}
+	if e.countsInVector() {
+		e.vload(vecOne, stepAt(1))
+	}
+}
+
+func (e *Engine) emitExitSpare() {
+	if e.spare {
+		e.vstoreLow(stBudget, vecBudget)
+	}
+}
+
+// emitCountInVector counts once on a counter, and leaves registers and flags alone. A word of memory is read alone, as it was written: what is read of two stores waits for both.
+func (e *Engine) emitCountInVector(counter int) {
+	off := counterOff + 8*counter
+	e.vpaddqWord(vecScratch, vecOne, off)
+	e.vstoreLow(off, vecScratch)
+	if e.metered {
+		e.vload(vecScratch, stepAt(int(e.weights[counter])))
+		e.vpaddqWord(vecScratch, vecScratch, meterOf(counter))
+		e.vstoreLow(meterOf(counter), vecScratch)
+	}
+}
+
+// emitOverdrawn takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags alone.
+func (e *Engine) emitOverdrawn(n int) {
+	if e.spare {
+		e.vpaddq(vecBudget, vecBudget, stepAt(-n))
+		e.vpmovq2mLow(maskBudget, vecBudget)
+		e.kmovFrom(x86.RCX, maskBudget)
+		return
+	}
+	e.load(x86.RCX, stBudget)
+	e.lea(x86.RCX, x86.RCX, -int32(n))
+	e.store(stBudget, x86.RCX)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xe2, 0xf2, 0xf7) // sarx rcx, [stBudget], rcx
+	e.rip(x86.RCX, stBudget, 0)
+}
