@@ -133,6 +133,6 @@ func (d *EngineMismatch) Error() string {
 // engineConfig returns what an engine is to know of a process that is profiled by p.
 func (r *runner) engineConfig(p *profiler.Config, env emu.Env, debug *emu.Debug) emu.Config {
 	return emu.Config{
-		Model: r.model, Env: env, RepOnce: r.cfg.RepOnce, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches, Debug: debug,
+		Model: r.model, Env: env, RepOnce: r.cfg.RepOnce, Limited: r.cfg.MaxInsns > 0, Events: p.EngineEvents(), Caches: p.Caches, Branches: p.Branches, Debug: debug,
 	}
 }

@@ -25,6 +25,8 @@ type Config struct {
 	Names   func(a Addr) []uint32
 	// Jumps has indirect jumps within functions recorded with the calls: from where to where, and how often.
 	Jumps bool
+	// Limited has code made for runs with budgets from the start, as when the number of instructions is limited; without it an engine makes its code anew when it first gets one.
+	Limited bool
 	// Others are events beyond NumEvents that are counted by others than the engine, who adds them to the recorder's totals.
 	Others EventSet
 	// Debug is told what the engine does; nil for nobody.

@@ -372,6 +372,23 @@ func (e *assembler) movRR32(dst, src x86.Reg) {
 	e.byte(0x89, 0xc0|byte(src&7)<<3|byte(dst&7))
 }
 
+// cacheLine is the size of one of the host's.
+const cacheLine = 64
+
+// padSite has a rel32 behind opcode bytes lie in one cache line.
+func (e *assembler) padSite(opcode int) {
+	for (e.pos+opcode)%cacheLine > cacheLine-4 {
+		e.byte(0x90)
+	}
+}
+
+// align goes on at a multiple of n, with INT3 in between.
+func (e *assembler) align(n int) {
+	for e.pos%n != 0 {
+		e.byte(0xcc)
+	}
+}
+
 // lowByte emits movzx reg, reg's low byte.
 func (e *assembler) lowByte(reg x86.Reg) {
 	if reg >= x86.RSP {

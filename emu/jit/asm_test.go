@@ -186,7 +186,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "signs": "vpmovq2m, vpmovq2mLow", "emitFor": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitSaveState": "many", "ifX87": "many",
 }
 

@@ -170,9 +170,7 @@ func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 	// The host's CALL itself moves RSP below the return address.
 	e.pendingRSP += 8
 	e.emitOntoShadow(bias)
-	for (e.pos+1)%64 > 60 { // as in keepSiteWhole: the callee may lie behind us
-		e.byte(0x90)
-	}
+	e.padSite(1) // as in keepSiteWhole: the callee may lie behind us
 	from := e.pos
 	site = e.call(0)
 	e.saves(from, saved{reg: x86.RSP, kind: onShadow})

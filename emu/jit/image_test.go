@@ -308,9 +308,11 @@ func TestBrokenImages(t *testing.T) {
 		try(fmt.Sprintf("byte %d changed", n), changed)
 	}
 	try("longer", append(slices.Clone(whole), 0))
-	other := newPooled(t, &Pool{}, simulating, several)
-	require.Error(t, other.loadImage(whole, other.configKey(), nil))
-	require.NoError(t, other.Close())
+	for _, cfg := range []emu.Config{simulating, {Limited: true}} {
+		other := newPooled(t, &Pool{}, cfg, several)
+		require.Error(t, other.loadImage(whole, other.configKey(), nil))
+		require.NoError(t, other.Close())
+	}
 }
 
 // TestImageIsNotWritten has the write of an image fail: the old one stays.

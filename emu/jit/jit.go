@@ -206,6 +206,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 		peeks: map[emu.Addr]peek{}, sums: map[emu.Addr]pageSum{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)
+	e.budgeted = cfg.Limited
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()

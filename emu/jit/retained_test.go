@@ -108,11 +108,11 @@ func TestDataBesideCode(t *testing.T) {
 		0f 05                # syscall`)
 	require.NoError(t, m.mem.Protect(codeAt, codeAt+0x1000, mem.Read|mem.Write|mem.Exec))
 	m.poke(codeAt+0x10, addsOne)
-	run := func(at emu.Addr) int {
-		from := m.pos
+	run := func(at emu.Addr) (blocks int) {
+		before := len(m.all)
 		m.cpu.RIP = at
 		m.run(emu.StopSyscall)
-		return m.pos - from
+		return len(m.all) - before
 	}
 	require.NotZero(t, run(codeAt))
 	require.NotZero(t, run(codeAt+0x10))

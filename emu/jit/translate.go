@@ -61,6 +61,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.flush()
 	}
 	e.arena.enlarge(8*len(e.weights), e.pos-codeOff)
+	e.align(cacheLine)
 	indirect := 0
 	if e.wantIndirect {
 		indirect, e.wantIndirect = e.emitIndirectEntry(pc), false
@@ -514,8 +515,8 @@ func (e *Engine) isBack(target emu.Addr) bool {
 // keepSiteWhole pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
 // cache line: Interrupt changes it while another core may fetch it.
 func (e *Engine) keepSiteWhole(opcode int, target emu.Addr) {
-	for e.isBack(target) && (e.pos+opcode)%64 > 60 {
-		e.byte(0x90)
+	if e.isBack(target) {
+		e.padSite(opcode)
 	}
 }
 
