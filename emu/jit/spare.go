@@ -7,7 +7,7 @@ import "github.com/cgemu/cgemu/emu/x86"
 // Where the host has AVX-512 and the guest has not, generated code has 16 vector registers and the mask registers to itself (spare). They need not be saved, arithmetic in
 // them leaves the flags alone, and no instruction of the guest waits for them: the budget is in one, and counters are incremented in others.
 
-// What is in vector registers. With vectors of ways (simvector.go), those up to vecFrameSize have other things.
+// What is in vector registers. Where ways of caches are compared in vectors (simvector.go), those in front of vecFrameSize have other things.
 const (
 	// From vecOne on are the numbers from 1 on, with 0 in the upper half. The later ones are there if calls are recorded alone.
 	vecOne     vec = 0
@@ -23,9 +23,17 @@ const (
 // maskBudget is scratch.
 const maskBudget opmask = 1
 
-// countsInVector reports whether counters are incremented in vector registers. Where the ways of caches are, there is no room, and such blocks save more registers than these.
+// countsInVector reports whether counters are incremented in vector registers: there is none left for that where ways are compared and calls recorded.
 func (e *Engine) countsInVector() bool {
-	return e.spare && !e.sim.vectors && (e.calls == nil || e.calls.inVector)
+	return e.spare && (e.calls == nil || e.calls.inVector && !e.sim.vectors)
+}
+
+// one returns the register that has 1 if counters are incremented so.
+func (e *Engine) one() vec {
+	if e.sim.vectors {
+		return vecTotal
+	}
+	return vecOne
 }
 
 // emitEnterSpare loads what is in registers while generated code runs, emitExitSpare stores it.
@@ -34,7 +42,7 @@ func (e *Engine) emitEnterSpare() {
 		e.vloadLow(vecBudget, stBudget)
 	}
 	if e.countsInVector() {
-		e.vload(vecOne, stepAt(1))
+		e.vload(e.one(), stepAt(1))
 	}
 }
 
@@ -47,7 +55,7 @@ func (e *Engine) emitExitSpare() {
 // emitCountInVector counts once on a counter, and leaves registers and flags alone. A word of memory is read alone, as it was written: what is read of two stores waits for both.
 func (e *Engine) emitCountInVector(counter int) {
 	off := counterOff + 8*counter
-	e.vpaddqWord(vecScratch, vecOne, off)
+	e.vpaddqWord(vecScratch, e.one(), off)
 	e.vstoreLow(off, vecScratch)
 	if e.metered {
 		e.vload(vecScratch, stepAt(int(e.weights[counter])))
