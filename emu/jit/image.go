@@ -42,6 +42,8 @@ type imageHeader struct {
 	// Exits and EventCounters are how many there are, Lines how many stamps of I1.
 	Exits, EventCounters, Lines int64
 	Budgeted, Metered           int64
+	// First says that a run begins with code that looks at a budget (beginsBudgeted).
+	First int64
 	// WantsMeter says that the code is to be made anew, metered.
 	WantsMeter int64
 	// Sizes are those of the lists, in bytes.
@@ -187,6 +189,9 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 		return errImage
 	}
 	if h.Magic != imageMagic || h.Config != key || h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
+		return errImage
+	}
+	if e.budgetedFirst = h.First != 0; h.Budgeted != 0 && !e.budgetedFirst {
 		return errImage
 	}
 	b = b[len(h.bytes()):]
@@ -386,7 +391,7 @@ func (e *Engine) writeImage(w io.Writer) error {
 	h := imageHeader{
 		Magic: imageMagic, Config: e.configKey(), Stubs: int64(e.stubs.end), Pos: int64(e.pos), Far: int64(e.far), Exits: int64(e.exitsMade()),
 		EventCounters: int64(e.eventCounters), Lines: int64(e.sim.i1.used), Budgeted: int64(b2i(e.budgeted)), Metered: int64(b2i(e.metered)),
-		WantsMeter: int64(b2i(wantsMeter)),
+		WantsMeter: int64(b2i(wantsMeter)), First: int64(b2i(e.beginsBudgeted())),
 	}
 	parts := [][]byte{}
 	for i, l := range b.lists() {

@@ -112,6 +112,62 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// TestBudgetedImages runs a program with a budget and without: a run begins with code as the one before needed it, and has what was translated for such runs.
+func TestBudgetedImages(t *testing.T) {
+	for _, name := range []string{"Ir", "calls", "simulating"} {
+		t.Run(name, func(t *testing.T) {
+			k := kept{}
+			fresh := newMachineWith(t, imageModes[name], several)
+			want, _, _ := runSeveral(fresh)
+			run := func(budget uint64, budgeted, translates bool) {
+				t.Helper()
+				p := imaged(k)
+				defer p.Close()
+				m := newPooled(t, p, imageModes[name], several)
+				require.Equal(t, budgeted, m.budgeted)
+				m.cpu.Regs[emu.RDI] = uint64(dataAt)
+				stop := m.Run(m.cpu, budget)
+				for stop.Reason == emu.StopBudget {
+					stop = m.Run(m.cpu, budget)
+				}
+				require.Equal(t, emu.StopSyscall, stop.Reason)
+				require.Equal(t, translates, m.translated > 0)
+				require.Equal(t, want, events(m))
+				require.NoError(t, m.Close())
+			}
+			const few = 10
+			run(emu.NoBudget, false, true)
+			run(emu.NoBudget, false, false)
+			run(few, false, true)
+			run(few, true, false)
+			run(emu.NoBudget, true, false)
+			run(emu.NoBudget, false, false)
+			run(few, false, true)
+			run(few, true, false)
+			require.Len(t, k, 2)
+		})
+	}
+}
+
+// TestLateBudget needs a budget after so many instructions that runs begin without: the code up to there is kept, that behind is not.
+func TestLateBudget(t *testing.T) {
+	k := kept{}
+	for i := range 3 {
+		p := imaged(k)
+		m := newPooled(t, p, emu.Config{}, several)
+		require.False(t, m.budgeted)
+		runSeveral(m)
+		require.Equal(t, i == 0, m.translated > 0)
+		m.executed += 1 << 40
+		m.cpu.RIP = codeAt
+		require.Equal(t, emu.StopBudget, m.Run(m.cpu, 10).Reason)
+		require.True(t, m.budgeted)
+		require.NoError(t, m.Close())
+		p.Close()
+		require.Len(t, k, 1)
+	}
+}
+
 // TestImageWithoutAVX512 has code that knows where tables of ways are: they are there again.
 func TestImageWithoutAVX512(t *testing.T) {
 	k := kept{}

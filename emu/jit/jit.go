@@ -126,10 +126,13 @@ type Engine struct {
 	suspended  bool // it has no addresses for jump tables and shadow stacks
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
-	budgeted bool
-	metered  bool  // stMeters count what weights says
-	added    int64 // counters that Executed added up
-	sim      simulation
+	budgeted bool // code looks at the budget
+	// budgetedFirst says that the image is one with which a run begins although its code does, gotBudget how many instructions had been executed when that was needed, 0 if it was not.
+	budgetedFirst bool
+	gotBudget     uint64
+	metered       bool  // stMeters count what weights says
+	added         int64 // counters that Executed added up
+	sim           simulation
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16
@@ -366,9 +369,8 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := giveGSBase(e.mem.Base()); err != nil {
 		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 	}
-	if budget < emu.NoBudget && !e.budgeted {
-		e.budgeted = true
-		e.flush()
+	if budget < emu.NoBudget {
+		e.needBudget()
 	}
 	e.meter()
 	if base := uint64(e.table.base); shown != base || e.get(stJumpTable) != base {
