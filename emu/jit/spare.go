@@ -9,16 +9,16 @@ import "github.com/cgemu/cgemu/emu/x86"
 
 // What is in vector registers. Where ways of caches are compared in vectors (simvector.go), those in front of vecFrameSize have other things.
 const (
-	// From vecOne on are the numbers from 1 on, with 0 in the upper half. The later ones are there if calls are recorded alone.
-	vecOne     vec = 0
-	vecNumbers     = 11
-	// vecFrameSize has the size of a frame, vecFrame the address of the innermost one, vecTotal the total: all of them to record calls.
-	vecFrameSize vec = 11
-	vecFrame     vec = 14
-	vecTotal     vec = 15
+	vecOne       vec = 0  // 1, and behind it the numbers up to vecNumbers if calls are recorded alone, with 0 in the upper half
+	vecFrameSize vec = 11 // the size of a frame of the recorder of calls
 	vecBudget    vec = 12
 	vecScratch   vec = 13
+	vecFrame     vec = 14 // the address of the innermost frame
+	vecTotal     vec = 15 // the total that frames are given
 )
+
+// vecNumbers is how many numbers there are from vecOne on.
+const vecNumbers = 11
 
 // maskBudget is scratch.
 const maskBudget opmask = 1
