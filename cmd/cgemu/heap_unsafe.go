@@ -39,16 +39,18 @@ func hugeHeap() error {
 const hugeHeapSize = 256 << 20
 
 // takeStack has the runtime take a stack of hugeHeapSize bytes from the heap for its goroutine, which gives it back when it ends, without a collection. Its frame has room for what wide
-// returns, more than half of that, and is not touched: all is false. It returns an address at the stack's end.
+// returns, more than half of that. touch is false, so that no more of it is touched than the stack's end, where the address is that takeStack returns.
 //
 //go:noinline
-func takeStack(all bool) uintptr {
+func takeStack(touch bool) uintptr {
 	var here byte
-	if all {
+	if touch {
 		_ = wide()
 	}
 	return uintptr(unsafe.Pointer(&here))
 }
 
+// wide has a result that is larger than half of the stack that is wanted.
+//
 //go:noinline
 func wide() (b [hugeHeapSize/2 + 1]byte) { return b }

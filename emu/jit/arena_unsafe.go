@@ -57,8 +57,8 @@ type arena struct {
 var mapArena = newArena
 
 // newArena maps the arena: executable and writable where the host allows it, else twice.
-// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Of the state and the first far code
-// most processes need little, of the first counters and code many (enlarge).
+// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Most processes need little of the state and of
+// the first far code, and many need little of the first counters and code, which are small pages until enlarge.
 func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)

@@ -146,7 +146,7 @@ var encodings = []encoding{
 	emits((*assembler).vstoreAt, bases, disps, vecs),
 	emits((*assembler).vloadLow, vecs, offsets),
 	emits((*assembler).vstoreLow, offsets, vecs),
-	emits((*assembler).vpaddqWord, vecs, vecs, offsets),
+	emits((*assembler).vpaddqBroadcast, vecs, vecs, offsets),
 	emits((*assembler).vmovqTo, vecs, bases),
 	emits((*assembler).vmovqFrom, bases, vecs),
 	emits((*assembler).min, regs, regs),

@@ -49,9 +49,9 @@ func (op evexOp) masked(k opmask) evexOp {
 	return op
 }
 
-// repeated is the instruction with a word of memory for each element.
-func (op evexOp) repeated() evexOp {
-	op.mask |= evexRepeat
+// broadcast is the instruction with one word of memory for all elements.
+func (op evexOp) broadcast() evexOp {
+	op.mask |= evexBroadcast
 	return op
 }
 
@@ -74,8 +74,8 @@ const (
 	evexX  = 0x40
 	evexR2 = 0x10 // R'
 	evexB  = 0x20
-	// evexRepeat is b, beside the mask.
-	evexRepeat = 0x10
+	// evexBroadcast is b, in the same byte as the mask.
+	evexBroadcast = 0x10
 )
 
 // extend returns X and B for a register in ModRM.rm, or a base.
@@ -106,9 +106,9 @@ func (e *assembler) vpaddq(dst, src vec, off int) {
 	e.rip(x86.Reg(dst), off, 0)
 }
 
-// vpaddqWord emits vpaddq dst, src, [off] with the word there for each element: no more is read.
-func (e *assembler) vpaddqWord(dst, src vec, off int) {
-	e.evex(opVPADDQ.repeated(), dst, src, true, evexX|evexB)
+// vpaddqBroadcast emits vpaddq dst, src, [off] with the word there for all elements: no more is read.
+func (e *assembler) vpaddqBroadcast(dst, src vec, off int) {
+	e.evex(opVPADDQ.broadcast(), dst, src, true, evexX|evexB)
 	e.rip(x86.Reg(dst), off, 0)
 }
 

@@ -42,7 +42,7 @@ type imageHeader struct {
 	// Exits and EventCounters are how many there are, Lines how many stamps of I1.
 	Exits, EventCounters, Lines int64
 	Budgeted, Metered           int64
-	// First says that a run begins with code that looks at a budget (beginsBudgeted).
+	// First says that the next run begins with the image although its code looks at a budget (beginsBudgeted).
 	First int64
 	// WantsMeter says that the code is to be made anew, metered.
 	WantsMeter int64
@@ -191,7 +191,7 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	if h.Magic != imageMagic || h.Config != key || h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
 		return errImage
 	}
-	if e.budgetedFirst = h.First != 0; h.Budgeted != 0 && !e.budgetedFirst {
+	if h.Budgeted != 0 && h.First == 0 {
 		return errImage
 	}
 	b = b[len(h.bytes()):]
@@ -252,7 +252,7 @@ func (e *Engine) beginWith(img *image, h *imageHeader) {
 	if e.sim.caches {
 		e.sim.i1.known, e.sim.i1.used = img.lines, int(h.Lines)
 	}
-	e.budgeted, e.metered = h.Budgeted != 0, h.Metered != 0
+	e.budgeted, e.budgetedFirst, e.metered = h.Budgeted != 0, h.First != 0, h.Metered != 0
 }
 
 // at returns the indices of the blocks at pc.

@@ -127,12 +127,13 @@ type Engine struct {
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool // code looks at the budget
-	// budgetedFirst says that the image is one with which a run begins although its code does, gotBudget how many instructions had been executed when that was needed, 0 if it was not.
-	budgetedFirst bool
-	gotBudget     uint64
-	metered       bool  // stMeters count what weights says
-	added         int64 // counters that Executed added up
-	sim           simulation
+	// budgetedFirst is First of the image that e began with. gotBudget is how many instructions had been executed when e first had a budget, 0 if it had none, ran how many of them
+	// by processes before this one.
+	budgetedFirst  bool
+	gotBudget, ran uint64
+	metered        bool  // stMeters count what weights says
+	added          int64 // counters that Executed added up
+	sim            simulation
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16

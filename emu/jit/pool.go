@@ -84,7 +84,7 @@ func (p *Pool) begin(e *Engine) {
 	}
 	key := e.configKey()
 	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, key)
-	for _, budgeted := range [2]bool{true, false} {
+	for _, budgeted := range [2]bool{true, false} { // the first one is refused unless it says that it is to be taken
 		b, release := p.images.Load(e.nameOfImage(budgeted))
 		if b == nil {
 			continue
@@ -130,7 +130,7 @@ func (e *Engine) beginsBudgeted() bool {
 // needBudget notes that e is to look at a budget, and has code that does made from now on. An image of the code that does not is kept, if runs begin with that.
 func (e *Engine) needBudget() {
 	if e.gotBudget == 0 {
-		e.gotBudget = max(e.Executed(), 1)
+		e.gotBudget = max(e.ran+e.Executed(), 1)
 	}
 	if e.budgeted {
 		return
@@ -222,7 +222,7 @@ func (p *Pool) Close() {
 // fits reports whether e may execute code in m for a run with cfg. Tables of ways are as large as m may be.
 func (e *Engine) fits(m *mem.Space, cfg *emu.Config) bool {
 	return (!e.sim.waysMove() || e.mem.Limit() == m.Limit()) && (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
-		cfg.RepOnce == e.RepOnce && (cfg.Caches == e.Caches || cfg.Caches != nil && e.Caches != nil && *cfg.Caches == *e.Caches) && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
+		cfg.RepOnce == e.RepOnce && cfg.Limited == e.Limited && (cfg.Caches == e.Caches || cfg.Caches != nil && e.Caches != nil && *cfg.Caches == *e.Caches) && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 
 // retire makes all of e's blocks retained, and e as new but for them.
@@ -248,6 +248,7 @@ func (e *Engine) retire() {
 	for ev := range e.collected {
 		e.collected[ev].Clear()
 	}
+	e.ran += uint64(e.executed)
 	e.executed, e.added = 0, 0
 	e.forgetSimulated()
 	e.retireCalls()

@@ -55,11 +55,11 @@ func (e *Engine) emitExitSpare() {
 // emitCountInVector counts once on a counter, and leaves registers and flags alone. A word of memory is read alone, as it was written: what is read of two stores waits for both.
 func (e *Engine) emitCountInVector(counter int) {
 	off := counterOff + 8*counter
-	e.vpaddqWord(vecScratch, e.one(), off)
+	e.vpaddqBroadcast(vecScratch, e.one(), off)
 	e.vstoreLow(off, vecScratch)
 	if e.metered {
 		e.vload(vecScratch, stepAt(int(e.weights[counter])))
-		e.vpaddqWord(vecScratch, vecScratch, meterOf(counter))
+		e.vpaddqBroadcast(vecScratch, vecScratch, meterOf(counter))
 		e.vstoreLow(meterOf(counter), vecScratch)
 	}
 }

@@ -497,6 +497,7 @@ func (e *Engine) emitLinkIf(cond byte, target emu.Addr) {
 	e.noteLink(e.jcc(cond, 0), target)
 }
 
+// noteLink makes the rel32 at site a link to the block at target.
 func (e *Engine) noteLink(site int, target emu.Addr) {
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), near: e.fetchedBy(target)}})
 }
