@@ -168,6 +168,25 @@ func TestLateBudget(t *testing.T) {
 	}
 }
 
+// TestBudgetOfALaterProcess needs a budget in a second process alone: what the first one executed counts, and the next run begins without.
+func TestBudgetOfALaterProcess(t *testing.T) {
+	k := kept{}
+	for range 2 {
+		p := imaged(k)
+		m := newPooled(t, p, emu.Config{}, several)
+		require.False(t, m.budgeted)
+		runSeveral(m)
+		m.executed += 1 << 40
+		require.NoError(t, m.Close())
+		m = newPooled(t, p, emu.Config{}, several)
+		require.Zero(t, m.Executed())
+		require.Equal(t, emu.StopBudget, m.Run(m.cpu, 10).Reason)
+		require.NoError(t, m.Close())
+		p.Close()
+		require.Len(t, k, 1)
+	}
+}
+
 // TestImageWithoutAVX512 has code that knows where tables of ways are: they are there again.
 func TestImageWithoutAVX512(t *testing.T) {
 	k := kept{}
