@@ -180,6 +180,7 @@ func TestBudgetOfALaterProcess(t *testing.T) {
 		require.NoError(t, m.Close())
 		m = newPooled(t, p, emu.Config{}, several)
 		require.Zero(t, m.Executed())
+		m.cpu.Regs[emu.RDI] = uint64(dataAt)
 		require.Equal(t, emu.StopBudget, m.Run(m.cpu, 10).Reason)
 		require.NoError(t, m.Close())
 		p.Close()
