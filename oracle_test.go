@@ -189,6 +189,7 @@ func TestOracleStatic(t *testing.T) {
 // files makes what the programs of the tests below read.
 func files(t *testing.T) (dir string) {
 	dir = t.TempDir()
+	makeApart(t, dir, "tree", "one", "two")
 	var numbers, text strings.Builder
 	for i := range 500 {
 		fmt.Fprintln(&numbers, i*7919%1000)
@@ -219,6 +220,32 @@ func files(t *testing.T) (dir string) {
 		build(t, dir, strings.Fields(cmd)...)
 	}
 	return dir
+}
+
+// makeApart makes directories, one in the other, that find has in different buckets of its table, of 41, of directories that it is in: one more in a bucket is one more
+// allocation. The numbers of inodes decide that, which are the host's for the reference, and others for guests.
+func makeApart(t *testing.T, dir string, names ...string) {
+	const buckets = 41
+	used := map[uint64]bool{}
+	made := filepath.Join(dir, "made")
+	require.NoError(t, os.Mkdir(made, 0o755))
+	path := dir
+	for i := 0; len(names) > 0; i++ {
+		require.Less(t, i, 10_000, "inodes have numbers that are always in the same bucket")
+		one := filepath.Join(made, fmt.Sprint(i))
+		require.NoError(t, os.Mkdir(one, 0o755))
+		info, err := os.Stat(one)
+		require.NoError(t, err)
+		bucket := info.Sys().(*syscall.Stat_t).Ino % buckets
+		if used[bucket] {
+			continue // its inode stays in use, so that the next one has another
+		}
+		used[bucket] = true
+		path = filepath.Join(path, names[0])
+		require.NoError(t, os.Rename(one, path))
+		names = names[1:]
+	}
+	require.NoError(t, os.RemoveAll(made))
 }
 
 // gitDates makes commits the same in each run: git looks them up by their hashes, in an order that is the host's.
