@@ -14,19 +14,15 @@ type codeCache struct {
 	counting emu.Counting
 	tbs      map[emu.Addr]*tb   // by start address
 	retained map[emu.Addr][]*tb // by start address too, those last that went last
-	table    *jumpTable
+	table    jumpTable
 	shadow   shadow
 }
 
 func (e *Engine) newCodeCache(c emu.Counting) (*codeCache, error) {
-	table, err := newJumpTable(e.hostAddr(e.stubs.miss))
-	if err != nil {
-		return nil, err
-	}
-	w := &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: table}
+	w := &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}, miss: e.hostAddr(e.stubs.miss)}}
 	if !e.suspended {
 		if err := w.reserve(e.mem.Limit()); err != nil {
-			w.close()
+			w.release()
 			return nil, err
 		}
 	}
@@ -130,11 +126,6 @@ func (w *codeCache) forget() {
 	clear(w.tbs)
 	w.table.reset()
 	w.shadow.forget()
-}
-
-func (w *codeCache) close() {
-	w.table.close()
-	w.shadow.release()
 }
 
 // SetCounting implements emu.Engine.

@@ -47,6 +47,10 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.resume = e.sim.given // the instruction will fault itself
 		return 0, nil
 	}
+	if e.unfilled() {
+		e.resume = e.stubs.miss + int(e.get(stSigRIP))
+		return 0, nil
+	}
 	t := e.blockAt(pos)
 	if t != nil && e.interrupted(t, pos) {
 		e.resume = pos
@@ -256,6 +260,13 @@ func flagsOf(flags, rax uint64) uint64 {
 		flags |= emu.FlagOF
 	}
 	return flags
+}
+
+// unfilled reports whether a lookup found a page of the jump table without entries, and the host jumped to 0, or as far beyond it as calls go on beyond what they
+// look up. What RET finds in the place of the shadow stack may lead there too: R11 then has what takes RSP there, which is no address of code.
+func (e *Engine) unfilled() bool {
+	rip := e.get(stSigRIP)
+	return (rip == 0 || rip == receivedSize && e.calls != nil) && emu.Addr(e.get(stRegs+8*int(regTarget))) < maxCode
 }
 
 // lookupFault handles a jump-table lookup, by t, of an address that has no entry.

@@ -317,7 +317,7 @@ func (e *Engine) Close() error {
 func (e *Engine) free() {
 	for _, w := range e.codeCaches {
 		if w != nil {
-			w.close()
+			w.release()
 		}
 	}
 	e.sim.d1.ways.close()

@@ -16,46 +16,29 @@ import (
 
 // A jumpTable maps guest addresses to generated code: entry a is the host address
 // an indirect jump to a continues at. It is an array of one pointer for every guest
-// address below maxCode, mapped piece by piece where there is code; a
-// fresh piece is a private copy of a file whose every entry is the miss stub, so that a lookup
-// needs no compare: jmp [table+target*8]. The directory gives the table's address to targets below maxCode only.
+// address below maxCode, made accessible piece by piece where there is code. The directory gives the table's address to targets below maxCode only.
 //
-// A target outside any piece faults, and so does every lookup while the table is
-// withdrawn, which is how Interrupt stops indirect jumps.
+// A lookup needs no compare: jmp [table+target*8]. Entries of addresses where there is nothing to continue at hold the address of the miss stub, those of a page without
+// any others hold 0, as pages do that nobody has written to. A jump there faults, as does one whose target lies outside of all pieces, and every lookup
+// while the table is withdrawn, which is how Interrupt stops indirect jumps.
 type jumpTable struct {
 	base   uintptr
-	piece  int // descriptor of the file
-	mapped map[uintptr]bool
+	pieces map[uintptr]bool
 	miss   uint64
 }
 
 const (
 	// maxCode is the end of the guest addresses that the table has entries for. Jumps to code above it go through Go.
 	maxCode emu.Addr = 1 << 37
-	// pieceSize is that of the file, in bytes: 64 KiB of guest code.
+	// pieceSize is that of a piece in bytes: 64 KiB of guest code.
 	pieceSize = 512 << 10
+	// tablePage is that of the pages whose entries are all 0, or none.
+	tablePage = 4096
 	// tableSize is as much as a guest's memory of 1 TiB takes, and its shadow stack: each fits where another was.
 	tableSize = uintptr(maxCode)*8 + mem.Guard + mem.GuardAbove
 	// withdrawn replaces the table's address to make lookups fault: not canonical.
 	withdrawn = 1 << 62
 )
-
-// newJumpTable makes a table without addresses.
-func newJumpTable(miss uint64) (*jumpTable, error) {
-	fd, err := unix.MemfdCreate("cgemu-jumps", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("jit: jump table: %w", err)
-	}
-	n, err := writePiece(fd, miss)
-	if n != pieceSize {
-		unix.Close(fd)
-		if err == nil {
-			err = unix.EFBIG // the rest would be above the limit of file sizes
-		}
-		return nil, fmt.Errorf("jit: jump table: %w", err)
-	}
-	return &jumpTable{piece: fd, mapped: map[uintptr]bool{}, miss: miss}, nil
-}
 
 // reserve gives the table its addresses.
 func (t *jumpTable) reserve() error {
@@ -63,68 +46,59 @@ func (t *jumpTable) reserve() error {
 	if err != nil {
 		return fmt.Errorf("jit: reserving the jump table: %w", err)
 	}
+	unix.Syscall(unix.SYS_MADVISE, p, tableSize, unix.MADV_NOHUGEPAGE) // few entries of a piece are in use
 	t.base = p
 	return nil
 }
 
 // release gives them back, and what the table holds.
 func (t *jumpTable) release() {
-	clear(t.mapped)
+	clear(t.pieces)
 	if t.base != 0 {
 		unix.Syscall(unix.SYS_MUNMAP, t.base, tableSize, 0)
 		t.base = 0
 	}
 }
 
-// piece is what is written to a table's file: it is large, and each process has a table.
-var piece struct {
-	sync.Mutex
-	entries [pieceSize / 8]uint64
-}
-
-// writePiece fills a table's file.
-func writePiece(fd int, miss uint64) (int, error) {
-	piece.Lock()
-	defer piece.Unlock()
-	for i := range piece.entries {
-		piece.entries[i] = miss
-	}
-	return unix.Pwrite(fd, unsafe.Slice((*byte)(unsafe.Pointer(&piece.entries)), pieceSize), 0)
-}
-
 // set makes indirect jumps to a, which lies below maxCode, continue at host address to.
 func (t *jumpTable) set(a emu.Addr, to uint64) error {
-	at := t.base + uintptr(a)*8
-	piece := uintptr(a) * 8 / pieceSize
-	if !t.mapped[piece] {
-		_, err := rawMmap(t.base+piece*pieceSize, pieceSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED, t.piece)
-		if err != nil {
-			return fmt.Errorf("jit: jump table: %w", err)
+	at := uintptr(a) * 8
+	piece := at / pieceSize
+	if !t.pieces[piece] {
+		if _, _, e := unix.Syscall(unix.SYS_MPROTECT, t.base+piece*pieceSize, pieceSize, unix.PROT_READ|unix.PROT_WRITE); e != 0 {
+			return fmt.Errorf("jit: jump table: %w", e)
 		}
-		t.mapped[piece] = true
+		t.pieces[piece] = true
 	}
-	*(*uint64)(unsafe.Add(unsafe.Pointer(nil), at)) = to
+	page, i := t.page(a)
+	if page[0] == 0 {
+		for k := range page {
+			page[k] = t.miss
+		}
+	}
+	page[i] = to
 	return nil
 }
 
-// clear makes indirect jumps to a miss.
+// clear makes indirect jumps to a miss. They led somewhere.
 func (t *jumpTable) clear(a emu.Addr) {
-	if a < maxCode && t.mapped[uintptr(a)*8/pieceSize] {
-		*(*uint64)(unsafe.Add(unsafe.Pointer(nil), t.base+uintptr(a)*8)) = t.miss
+	if t.pieces[uintptr(a)*8/pieceSize] {
+		page, i := t.page(a)
+		page[i] = t.miss
 	}
+}
+
+// page returns the page of the table with the entry of a, and which entry that is.
+func (t *jumpTable) page(a emu.Addr) (page *[tablePage / 8]uint64, i uintptr) {
+	at := uintptr(a) * 8
+	return (*[tablePage / 8]uint64)(unsafe.Add(unsafe.Pointer(nil), t.base+at/tablePage*tablePage)), at % tablePage / 8
 }
 
 // reset makes all indirect jumps miss.
 func (t *jumpTable) reset() {
-	for piece := range t.mapped {
-		rawMmap(t.base+piece*pieceSize, pieceSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED, -1)
+	for piece := range t.pieces {
+		unix.Syscall(unix.SYS_MADVISE, t.base+piece*pieceSize, pieceSize, unix.MADV_DONTNEED)
 	}
-	clear(t.mapped)
-}
-
-func (t *jumpTable) close() {
-	unix.Close(t.piece)
-	t.release()
 }
 
 // The directory keeps indirect jumps within the jump table whatever their target is. Its entries, of 8 bytes, stand for the
