@@ -17,62 +17,66 @@ import (
 // It has one counter, for its entry, and one for each side exit; how often an
 // instruction ran follows from these: entries less the exits before it.
 type tb struct {
-	pc    emu.Addr
+	blockRecord
+	lists *lists // where its parts are
 	cache *codeCache
-	entry int // arena offset of the code
-	// fetched is the entry for links whose source touched the first I1 line last, 0 if there
-	// is none.
-	fetched int
+	// incoming is the first of the links that reach it; when it goes, they are pointed back at their stubs.
+	incoming *exit
 	// unmarked is where it goes on behind the mark on its first instruction, if there is one.
-	unmarked int
-	end      int // of its end
-	// indirect is the entry for lookups in the jump table, 0 if there is none yet.
-	indirect int
-	// called is the entry for direct calls, 0 if there is none yet.
-	called int
+	unmarked int32
 	// listed says that the jump table has the block.
 	listed bool
-	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to.
-	linkage int
-	// passed is the arena offset of the sums of the arc from the CALL to that entry, if calls are recorded and count: see addPassed.
-	passed int
+	// lasting says that it may be retained, retained that it is.
+	lasting, retained bool
+}
+
+// A blockRecord is what an image keeps of a block too. Code is where its arena offsets say.
+type blockRecord struct {
+	pc    emu.Addr
+	entry int32
+	// fetched is the entry for links whose source touched the first I1 line last, 0 if there
+	// is none.
+	fetched int32
+	end     int32 // of its end
+	// indirect is the entry for lookups in the jump table, 0 if there is none yet.
+	indirect int32
+	// called is the entry for direct calls, 0 if there is none yet.
+	called int32
+	// lookup is where the block's jump-table lookup is, of at most lookupSize bytes, 0 if it has none:
+	// a fault there means that the jump's target, in regTarget, holds no code.
+	lookup int32
+	// from is what that lookup tells where it leads, if calls are recorded: see emitReceived.
+	from    uint32
+	counter int32 // index of the entry counter
+	// firstExit is the number of the first of its exits, which follow each other.
+	firstExit int32
+	// passed is where the sums are of the arc from the CALL to the linkage table's entry, if calls are recorded and count: see addPassed.
+	passed int32
+	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to, linkageOff the guest address of the
+	// first one less the block's.
+	linkageOff int32
+	linkage    int16
 	// counted is the index of the instruction before which the entry counter is
 	// incremented: a fault in an earlier one finds it not incremented yet.
-	counted int
-	counter int // index of the entry counter
-	insns   []insnAt
-	exits   []sideExit
-	reps    []repCounter
-	own     []ownCounter
-	// saved says where guest registers are that host registers do not hold.
-	saved []saved
-	// lookup is the arena offset of the block's jump-table lookup, of at most lookupSize bytes, 0 if it has none:
-	// a fault there means that the jump's target, in regTarget, holds no code.
-	lookup int
-	// from is what that lookup tells where it leads, if calls are recorded: see emitReceived.
-	from uint32
-	// firstExit is the number of the first of its exits, which are exitCount in a row.
-	firstExit, exitCount int
-	// incoming are the links that reach it; when it goes, they are pointed back at their stubs.
-	incoming []*exit
-	pages    []emu.Addr
-	// src is what it was made from, nil if it may not be retained.
-	src      *source
-	retained bool
+	counted  int16
+	counting emu.Counting
+	// at says where its part of each list begins, n how many elements it has.
+	at [numParts]uint32
+	n  [numParts]uint16
 }
 
 // An insnAt places one guest instruction.
 type insnAt struct {
-	off  int32  // guest address less the block's
-	host uint32 // arena offset of its code less the block's entry
+	off  uint16 // guest address less the block's, or less that of the first one of the linkage table's entry
+	host uint16 // arena offset of its code less the block's entry
 	// rsp is what the guest's RSP is beyond the host's: pushes and pops in a row move
 	// the stack pointer once.
-	rsp      int32
+	rsp      int16
 	outcomes outcomes
-	// run is how many instructions of a straight run lie in front of it.
-	run uint8
 	// plan is the index of what one execution counts.
 	plan uint16
+	// run is how many instructions of a straight run lie in front of it.
+	run uint8
 }
 
 // A planned is one event of a plan, and how often one execution counts it.
@@ -97,8 +101,8 @@ type sideExit struct {
 
 // A repCounter counts the iterations of a REP instruction.
 type repCounter struct {
-	insn    int
-	counter int
+	counter int32
+	insn    int16
 	// outside says that Go counts them, and there is no counter.
 	outside bool
 }
@@ -125,19 +129,60 @@ const (
 	flagsInRAX           // not the register's: the flags, as LAHF and SETO left them
 )
 
+// Its parts of the lists.
+func (t *tb) insns() []insnAt           { return t.lists.insns.of(&t.blockRecord, inInsns) }
+func (t *tb) sideExits() []sideExit     { return t.lists.sideExits.of(&t.blockRecord, inSideExits) }
+func (t *tb) reps() []repCounter        { return t.lists.reps.of(&t.blockRecord, inReps) }
+func (t *tb) ownCounters() []ownCounter { return t.lists.own.of(&t.blockRecord, inOwn) }
+func (t *tb) saved() []saved            { return t.lists.saved.of(&t.blockRecord, inSaved) }
+func (t *tb) pages() []emu.Addr         { return t.lists.pages.of(&t.blockRecord, inPages) }
+
+// insnCount returns how many instructions it has.
+func (r *blockRecord) insnCount() int { return int(r.n[inInsns]) }
+
+// exitCount returns how many exits it has.
+func (r *blockRecord) exitCount() int { return int(r.n[inExits]) }
+
 // lastOwn returns the index of the last instruction that is not of a linkage table.
-func (t *tb) lastOwn() int { return len(t.insns) - 1 - t.linkage }
+func (r *blockRecord) lastOwn() int { return r.insnCount() - 1 - int(r.linkage) }
+
+// addrOf returns the guest address of instruction i of insns, which are its.
+func (r *blockRecord) addrOf(insns []insnAt, i int) emu.Addr {
+	a := r.pc + emu.Addr(insns[i].off)
+	if i > r.lastOwn() {
+		a += emu.Addr(int64(r.linkageOff))
+	}
+	return a
+}
+
+// offOf is off of instruction i, at a.
+func (r *blockRecord) offOf(a emu.Addr, i int) uint16 {
+	if i > r.lastOwn() {
+		a -= emu.Addr(int64(r.linkageOff))
+	}
+	return uint16(a - r.pc)
+}
+
+// has reports whether there is one of its insns at a.
+func (r *blockRecord) has(a emu.Addr, insns []insnAt) bool {
+	for i := range insns {
+		if r.addrOf(insns, i) == a {
+			return true
+		}
+	}
+	return false
+}
 
 // addr returns the guest address of instruction i.
-func (t *tb) addr(i int) emu.Addr { return t.pc + emu.Addr(int64(t.insns[i].off)) }
+func (t *tb) addr(i int) emu.Addr { return t.addrOf(t.insns(), i) }
 
 // onShadow reports whether RSP is on the shadow stack at arena offset pos.
 func (t *tb) onShadow(pos int) bool {
-	return slices.ContainsFunc(t.saved, func(s saved) bool { return s.kind == onShadow && s.holds(pos) })
+	return slices.ContainsFunc(t.saved(), func(s saved) bool { return s.kind == onShadow && s.holds(pos) })
 }
 
 // insnAtHost returns the index of the instruction whose code contains arena offset pos.
 func (t *tb) insnAtHost(pos int) int {
-	at := uint32(pos - t.entry)
-	return sort.Search(len(t.insns), func(i int) bool { return t.insns[i].host > at }) - 1
+	at, insns := pos-int(t.entry), t.insns()
+	return sort.Search(len(insns), func(i int) bool { return int(insns[i].host) > at }) - 1
 }

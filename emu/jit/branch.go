@@ -151,7 +151,7 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr) (returned int) {
 	from := e.pos
 	if e.calls != nil {
 		if e.linkage > 0 && e.counting == emu.CountAll {
-			e.t.passed = e.arc(e.block[i].PC, e.block[i].Dest())
+			e.t.passed = int32(e.arc(e.block[i].PC, e.block[i].Dest()))
 		}
 		e.emitCallFrame(i, target)
 	}
@@ -305,11 +305,11 @@ func (e *Engine) emitLookup(from uint32) {
 	if e.directory != 0 {
 		e.byte(0xc4, 0x43, 0xfb, 0xf0, 0xd3, 32) // rorx r10, r11, 32
 		e.byte(0x45, 0x89, 0xd2)                 // mov r10d, r10d
-		e.t.lookup = e.pos
+		e.t.lookup = int32(e.pos)
 		e.byte(0x4e, 0x8b, 0x14, 0xd5) // mov r10, [directory+r10*8]
 		e.u32(uint32(e.directory))
 	} else {
-		e.t.lookup = e.pos
+		e.t.lookup = int32(e.pos)
 		e.load(regTable, stJumpTable)
 	}
 	if !called {
@@ -370,7 +370,7 @@ func (e *Engine) emitBudgetBefore(i int) {
 	e.giveFlags()
 	e.reload(0xffff)
 	e.flushRSP()
-	e.t.insns[i].rsp = 0
+	e.placed[i].rsp = 0
 	e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 }
 
@@ -387,7 +387,7 @@ func (e *Engine) emitBudget(i int, target emu.Addr) {
 // off the budget, and leaves by x once it is negative. Registers and flags stay.
 func (e *Engine) emitBudgetCheck(x exit, i int) {
 	e.store(slotA, x86.RCX)
-	e.emitOverdrawn(1 + int(e.t.insns[i].run))
+	e.emitOverdrawn(1 + int(e.placed[i].run))
 	left := e.short(opJRCXZ)
 	e.load(x86.RCX, slotA)
 	e.emitExit(e.jmp(0), x)

@@ -172,7 +172,7 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 	}
 	e.retainedBlocks = 0
 	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
-		if slices.ContainsFunc(t.insns, func(i insnAt) bool { return t.pc+emu.Addr(int64(i.off)) == a }) {
+		if t.has(a, t.insns()) {
 			e.drop(t)
 			e.bury(t)
 		}
@@ -207,7 +207,7 @@ func (e *Engine) flush() {
 	clear(e.behindPOPF)
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil
 	e.image, e.translated = nil, 0
-	e.exits, e.backEdges = nil, nil
+	e.exits, e.backEdges, e.decoded, e.lists = nil, nil, e.decoded[:1], &lists{}
 	e.fixExits()
 	clear(e.arena.words(counterOff, len(e.weights))) // some are no counters
 	if e.calls != nil {

@@ -62,9 +62,9 @@ func (e *Engine) gatherOnce() {
 
 // gatherBlock moves a block's counts to the tally.
 func (e *Engine) gatherBlock(t *tb) {
-	n := int64(e.take(t.counter))
-	exits := t.exits
-	for i := range t.insns {
+	n := int64(e.take(int(t.counter)))
+	exits := t.sideExits()
+	for i := range t.insnCount() {
 		for len(exits) > 0 && int(exits[0].after) <= i {
 			n -= int64(e.take(int(exits[0].counter)))
 			exits = exits[1:]
@@ -77,15 +77,15 @@ func (e *Engine) gatherBlock(t *tb) {
 		e.take(int(x.counter))
 	}
 	e.addPassed(t, n)
-	for _, r := range t.reps {
+	for _, r := range t.reps() {
 		if r.outside {
 			continue
 		}
-		if k := e.take(r.counter); k != 0 {
-			e.gatherEvent(t, r.insn, emu.Ir, int64(k))
+		if k := e.take(int(r.counter)); k != 0 {
+			e.gatherEvent(t, int(r.insn), emu.Ir, int64(k))
 		}
 	}
-	for _, m := range t.own {
+	for _, m := range t.ownCounters() {
 		for behind := range 1 + b2i(m.two) {
 			if k := e.takeOwn(int(m.counter) + behind); k != 0 {
 				e.gatherEvent(t, int(m.insn), m.event+emu.Event(behind), int64(k))
@@ -99,8 +99,9 @@ func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 	if t.cache.counting != emu.CountAll {
 		return
 	}
-	a := t.addr(i)
-	for _, c := range e.plans[t.insns[i].plan] {
+	insns := t.insns()
+	a := t.addrOf(insns, i)
+	for _, c := range e.plans[insns[i].plan] {
 		e.collected[c.event].Add(a, n*c.times)
 	}
 }
@@ -114,7 +115,7 @@ func (e *Engine) tallyInsn(t *tb, i int, n int64) {
 // sumInsn adds to the totals of calls what n executions of t's instruction i count whatever they meet.
 func (e *Engine) sumInsn(t *tb, i int, n int64) {
 	if e.calls != nil && t.cache.counting == emu.CountAll {
-		for _, c := range e.plans[t.insns[i].plan] {
+		for _, c := range e.plans[t.insns()[i].plan] {
 			e.calls.add(c.event, n*c.times)
 		}
 	}
@@ -271,11 +272,11 @@ func (e *Engine) correctCounts(t *tb, done int, entered bool) {
 		e.executed += int64(done)
 		return
 	}
-	for i := done; i < len(t.insns); i++ {
+	for i := done; i < t.insnCount(); i++ {
 		e.gatherInsn(t, i, -1)
 	}
 	e.addPassed(t, -1)
-	e.executed -= int64(len(t.insns) - done)
+	e.executed -= int64(t.insnCount() - done)
 }
 
 // correctTotals does so with the totals of calls.
@@ -286,7 +287,7 @@ func (e *Engine) correctTotals(t *tb, done int, summed bool) {
 		}
 		return
 	}
-	for i := done; i < len(t.insns); i++ {
+	for i := done; i < t.insnCount(); i++ {
 		e.sumInsn(t, i, -1)
 	}
 }

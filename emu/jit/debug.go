@@ -45,27 +45,27 @@ func (e *Engine) traces() bool { return e.Debug != nil && e.Debug.Step != nil }
 // debugBlock shows the block that was just translated. The code of its last instruction ends at tail.
 func (e *Engine) debugBlock(t *tb, end ending, tail int) {
 	b := emu.Block{
-		Tail: slices.Clone(e.arena.mem[tail:t.end]), End: endings[end], Once: e.singleStep || e.runOffset != 0, Off: t.entry, Addr: e.hostAddr(t.entry),
-		Counters: []emu.BlockCounter{{Number: t.counter, Insn: t.counted, What: "entries, counted in front of it"}},
+		Tail: slices.Clone(e.arena.mem[tail:t.end]), End: endings[end], Once: e.singleStep || e.runOffset != 0, Off: int(t.entry), Addr: e.hostAddr(int(t.entry)),
+		Counters: []emu.BlockCounter{{Number: int(t.counter), Insn: int(t.counted), What: "entries, counted in front of it"}},
 	}
-	from := t.entry
+	from, insns := int(t.entry), t.insns()
 	for i := range e.block {
 		g, to := &e.block[i], tail
 		if i+1 < len(e.block) {
-			to = t.entry + int(t.insns[i+1].host)
+			to = int(t.entry) + int(insns[i+1].host)
 		}
 		b.Insns = append(b.Insns, emu.BlockInsn{At: g.PC, Guest: e.guestCode(g.PC, int(g.Len)), Host: slices.Clone(e.arena.mem[from:to])})
 		from = to
 	}
-	for _, x := range t.exits {
+	for _, x := range t.sideExits() {
 		b.Counters = append(b.Counters, emu.BlockCounter{Number: int(x.counter), Insn: int(x.after) - 1, What: "exits behind it"})
 	}
-	for _, r := range t.reps {
+	for _, r := range t.reps() {
 		if !r.outside {
-			b.Counters = append(b.Counters, emu.BlockCounter{Number: r.counter, Insn: r.insn, What: "iterations"})
+			b.Counters = append(b.Counters, emu.BlockCounter{Number: int(r.counter), Insn: int(r.insn), What: "iterations"})
 		}
 	}
-	for _, o := range t.own {
+	for _, o := range t.ownCounters() {
 		for behind := range 1 + b2i(o.two) {
 			b.Counters = append(b.Counters, emu.BlockCounter{Number: int(o.counter) + behind, Insn: int(o.insn), What: (o.event + emu.Event(behind)).String()})
 		}

@@ -53,9 +53,9 @@ func TestDebugBlock(t *testing.T) {
 			}
 			require.Equal(t, tt.counters, strings.Join(counters, ", "))
 			block := m.Engine.all[0]
-			require.Equal(t, block.end-block.entry, size)
-			require.Equal(t, block.entry, first.Off)
-			require.Equal(t, m.hostAddr(block.entry), first.Addr)
+			require.EqualValues(t, block.end-block.entry, size)
+			require.EqualValues(t, block.entry, first.Off)
+			require.Equal(t, m.hostAddr(int(block.entry)), first.Addr)
 			require.False(t, first.Once)
 		})
 	}

@@ -21,6 +21,8 @@ const (
 	// maxCopies is how often a block that jumps to its own start holds that loop: the
 	// increment of its counter then costs less than its latency an iteration.
 	maxCopies = 8
+	// maxReach is how far behind its start a block goes on, so that 16 bits tell where its instructions are.
+	maxReach = 1<<16 - maxBlock*x86.MaxLen
 )
 
 // A ginsn is one guest instruction of the block being translated.
@@ -51,15 +53,16 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 // insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the code which x belongs to: if memory
 // changed, that code is gone.
 func (e *Engine) insnOf(x *exit) *ginsn {
-	if x.decoded == nil {
+	if x.cache == 0 {
 		g := new(ginsn)
 		e.decoder.Forget()
 		if !e.decodeOne(g, x.rip) {
 			return nil
 		}
-		x.decoded = g
+		x.cache = int32(len(e.decoded))
+		e.decoded = append(e.decoded, g)
 	}
-	return x.decoded
+	return e.decoded[x.cache]
 }
 
 // decodeBlock fills e.block with the instructions of the block at pc, and returns why it ends. It is empty if pc
@@ -102,7 +105,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			run = 0
 			g.follow = true
 		case g.Flow == x86.FlowJmp:
-			if g.Target <= 0 || e.inBlock(g.Dest()) || e.parts(pc, g.Dest()) || len(e.block) >= maxInsns {
+			if g.Target <= 0 || g.Dest()-pc > maxReach || e.inBlock(g.Dest()) || e.parts(pc, g.Dest()) || len(e.block) >= maxInsns {
 				return endBranch
 			}
 			run = 0

@@ -22,13 +22,13 @@ func (e *Engine) blockAt(pos int) *tb {
 	lo, hi := 0, len(e.all)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if e.all[mid].end <= pos {
+		if int(e.all[mid].end) <= pos {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo < len(e.all) && e.all[lo].entry <= pos {
+	if lo < len(e.all) && int(e.all[lo].entry) <= pos {
 		return e.all[lo]
 	}
 	return nil
@@ -62,7 +62,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if t == nil {
 		return e.returnAstray()
 	}
-	if t.lookup != 0 && pos >= t.lookup && pos < t.lookup+lookupSize {
+	if t.lookup != 0 && pos >= int(t.lookup) && pos < int(t.lookup)+lookupSize {
 		return e.lookupFault(t)
 	}
 	i := t.insnAtHost(pos)
@@ -81,7 +81,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	e.restore(t, i, pos)
-	e.set(stHistory, t.insns[i].outcomes.after(e.get(stHistory)))
+	e.set(stHistory, t.insns()[i].outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
 	e.adjustForStop(t, i, ours)
 	if ours {
@@ -91,7 +91,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		if e.details() {
 			e.revokeGuarded(t, i, pc)
 		}
-		e.singleStep, e.runOffset = true, int(t.insns[i].run)
+		e.singleStep, e.runOffset = true, int(t.insns()[i].run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
@@ -180,7 +180,7 @@ func (e *Engine) revokeEvents(t *tb, i int, g *ginsn, f emu.Fault) {
 
 // revokePlan takes back what an instruction counts always, but for its execution.
 func (e *Engine) revokePlan(t *tb, i int) {
-	for _, p := range e.plans[t.insns[i].plan] {
+	for _, p := range e.plans[t.insns()[i].plan] {
 		if p.event != emu.Ir {
 			e.tally(t, i, p.event, -p.times)
 		}
@@ -208,13 +208,13 @@ func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
 // adjustForStop corrects the counts of block t, which stopped at instruction i. An
 // instruction that faulted counts, one that is to be executed again does not.
 func (e *Engine) adjustForStop(t *tb, i int, again bool) {
-	for _, r := range t.reps {
-		if r.insn == i && r.outside {
+	for _, r := range t.reps() {
+		if int(r.insn) == i && r.outside {
 			e.decoder.Forget()
 			e.decodeOne(&e.examined, t.addr(i))
 			e.storeCPU(e.cpu, t.addr(i))
 			e.repeated(e.cpu, t, i, &e.examined, e.get(slotC), true)
-		} else if r.insn == i {
+		} else if int(r.insn) == i {
 			n := int64(e.get(slotC) - e.get(stRegs+8*emu.RCX))
 			e.tally(t, i, emu.Ir, n)
 			e.executed += n
@@ -224,7 +224,7 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 	if again {
 		done = i
 	}
-	e.countUntil(t, i, done, i >= t.counted, e.summed(t, i, i >= t.counted))
+	e.countUntil(t, i, done, i >= int(t.counted), e.summed(t, i, i >= int(t.counted)))
 }
 
 // restore puts guest registers back that were elsewhere at arena offset pos, in
@@ -232,8 +232,8 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 func (e *Engine) restore(t *tb, i, pos int) {
 	const rsp = stRegs + 8*emu.RSP
 	host := e.get(rsp)
-	e.set(rsp, host+uint64(int64(t.insns[i].rsp)))
-	for _, s := range t.saved {
+	e.set(rsp, host+uint64(int64(t.insns()[i].rsp)))
+	for _, s := range t.saved() {
 		if !s.holds(pos) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -22,7 +23,7 @@ import (
 // was made from (retained.go). Links are not in it. Of calls it has
 // the arcs that code knows by their places, and the numbers of functions: the recorder of the new engine begins with them.
 //
-// The file is the host's affair: whoever keeps it sees to it that it comes from this very binary, and from nobody else. A checksum finds what is not whole.
+// The file is the host's affair: whoever keeps it sees to it that it comes from this very binary, and from nobody else. A checksum at its end finds what is not whole.
 
 // Images keeps images between runs.
 type Images interface {
@@ -48,81 +49,50 @@ type imageHeader struct {
 	WantsMeter int64
 	// Sizes are those of the lists, in bytes.
 	Sizes [imageLists]int64
-	// Sum is the checksum of the header up to here and of what follows.
-	Sum uint64
 }
 
 var imageMagic = [8]byte{'c', 'g', 'e', 'm', 'u', 1, '\r', '\n'}
 
-// An imageBody has what follows the header: lists, then code and far code.
+// An imageBody has what follows the header, but for the parts of blocks: lists, then code and far code.
 type imageBody struct {
 	// blocks are in the order of their code; pcs are their addresses, in ascending order, and order says which block each is that of.
-	blocks     rawList[blockRecord]
-	pcs        rawList[emu.Addr]
-	order      rawList[uint32]
-	exits      rawList[exitRecord]
-	insns      rawList[insnAt]
-	sideExits  rawList[sideExit]
-	reps       rawList[repCounter]
-	own        rawList[ownCounter]
-	saved      rawList[saved]
-	pages      rawList[emu.Addr]
-	spans      rawList[span]
-	code       rawList[byte]
-	lookaheads rawList[lookahead]
-	sums       rawList[pageSum]
-	weights    rawList[int16]
-	constants  rawList[constant]
-	lines      rawList[lineStamp]
-	plans      rawList[hooks.Plan]
-	// answers and noted are of what the recorder of calls said, arcs and functions are what it knows (callgraph.Snapshot); arcWords are words beside the counters that are the places of arcs,
+	blocks    rawList[blockRecord]
+	pcs       rawList[emu.Addr]
+	order     rawList[uint32]
+	exits     rawList[exitRecord]
+	weights   rawList[int16]
+	constants rawList[constant]
+	lines     rawList[lineStamp]
+	plans     rawList[hooks.Plan]
+	// arcs and functions are what the recorder of calls knows (callgraph.Snapshot); arcWords are words beside the counters that are the places of arcs,
 	// from the first one's on.
-	answers   rawList[callgraph.Answer]
-	noted     rawList[int]
 	arcs      rawList[callgraph.ArcEnds]
 	functions rawList[emu.Addr]
 	arcWords  rawList[constant]
 }
 
-// imageLists is how many lists there are.
-const imageLists = 23
-
-func (b *imageBody) lists() [imageLists]raw {
-	return [imageLists]raw{&b.blocks, &b.pcs, &b.order, &b.exits, &b.insns, &b.sideExits, &b.reps, &b.own, &b.saved, &b.pages, &b.spans, &b.code, &b.lookaheads, &b.sums, &b.weights,
-		&b.constants, &b.lines, &b.plans, &b.answers, &b.noted, &b.arcs, &b.functions, &b.arcWords}
+// whole are those of its lists that are made as a whole, and come last.
+func (b *imageBody) whole() [wholeLists]raw {
+	return [wholeLists]raw{&b.weights, &b.constants, &b.lines, &b.plans, &b.arcs, &b.functions, &b.arcWords}
 }
 
-// A place is where a block's part of a list is.
-type place struct{ at, n uint32 }
+const (
+	wholeLists = 7
+	// blockLists is how many lists come first, of blocks.
+	blockLists = 4
+	imageLists = blockLists + int(inExits) + wholeLists
+)
 
-// put adds what a block has to a list.
-func put[T any](to *rawList[T], list []T) place {
-	p := place{uint32(len(*to)), uint32(len(list))}
-	*to = append(*to, list...)
-	return p
-}
-
-// of returns it.
-func of[T any](from rawList[T], p place) []T {
-	if p.n == 0 {
-		return nil
+// views are all lists, in the order in which they come; l has those of parts.
+func (b *imageBody) views(l *lists) []viewer {
+	all := []viewer{&b.blocks, &b.pcs, &b.order, &b.exits}
+	for _, v := range l.all() {
+		all = append(all, v)
 	}
-	return from[p.at : p.at+p.n : p.at+p.n]
-}
-
-// A blockRecord is a tb without what a run makes of it.
-type blockRecord struct {
-	pc                                    emu.Addr
-	entry, fetched, end, indirect, called int32
-	lookup, counter, firstExit            int32
-	counted, linkage                      int16
-	counting                              emu.Counting
-	insns, sideExits, reps, own, saved    place
-	pages, spans, code, lookaheads, exits place
-	sums                                  place
-	passed                                int32
-	from                                  uint32
-	answers, noted                        place
+	for _, v := range b.whole() {
+		all = append(all, v)
+	}
+	return all
 }
 
 // An exitRecord is an exit without what a run makes of it. A block's follow each other.
@@ -162,7 +132,7 @@ type image struct {
 const countersPart = 256
 
 // counter notes that a block that was taken has a counter.
-func (i *image) counter(k int) { i.counts[k/countersPart] = true }
+func (i *image) counter(k int32) { i.counts[k/countersPart] = true }
 
 // configKey tells apart what the code of blocks depends on.
 func (e *Engine) configKey() (key [sha256.Size]byte) {
@@ -194,16 +164,17 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	if h.Budgeted != 0 && h.First == 0 {
 		return errImage
 	}
-	b = b[len(h.bytes()):]
-	if uint64(crc32.Update(crc32.Update(0, castagnoli, h.summed()), castagnoli, b)) != h.Sum {
+	end := len(b) - sumSize
+	if end < len(h.bytes()) || crc32.Checksum(b[:end], castagnoli) != binary.LittleEndian.Uint32(b[end:]) {
 		return errImage
 	}
+	b = b[len(h.bytes()):end]
 	if h.WantsMeter != 0 {
 		e.metered = true
 		return errImage
 	}
-	img := &image{}
-	for i, l := range img.lists() {
+	img, known := &image{}, &lists{}
+	for i, l := range img.views(known) {
 		n := h.Sizes[i]
 		if n < 0 || n > int64(len(b)) {
 			return errImage
@@ -223,10 +194,14 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
 	release(b)
+	e.lists = known
 	e.beginWith(img, &h)
 	e.releaseImage = func() { release(all) }
 	return nil
 }
+
+// sumSize is the size of the checksum.
+const sumSize = 4
 
 // padded is a size rounded up to whole words.
 func padded(n int) int { return (n + 7) &^ 7 }
@@ -282,15 +257,11 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 	}
 	for _, i := range img.at(pc) {
 		r := &img.blocks[i]
-		if img.used[i] || r.counting != e.counting || e.marked(pc, of(img.insns, r.insns)) {
+		if img.used[i] || r.counting != e.counting || e.marked(r) {
 			continue
 		}
-		src := source{spans: of(img.spans, r.spans), code: of(img.code, r.code), peeks: of(img.lookaheads, r.lookaheads), sums: of(img.sums, r.sums)}
-		if e.calls != nil {
-			src.calls = &callgraph.Notes{Functions: of(img.answers, r.answers), Arcs: of(img.noted, r.noted)}
-		}
-		if e.unchanged(&src, of(img.pages, r.pages)) {
-			t := e.blockOf(r, src)
+		if e.unchanged(e.lists, r) {
+			t := e.blockOf(r)
 			img.used[i], img.taken[i] = true, t
 			img.count++
 			return t
@@ -299,32 +270,29 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 	return nil
 }
 
-// marked reports whether one of the instructions of the block at pc has a mark.
-func (e *Engine) marked(pc emu.Addr, insns []insnAt) bool {
-	return len(e.marks) > 0 && slices.ContainsFunc(insns, func(i insnAt) bool { return e.marks[pc+emu.Addr(int64(i.off))] })
+// marked reports whether one of the instructions of a block of the image has a mark.
+func (e *Engine) marked(r *blockRecord) bool {
+	for a := range e.marks {
+		if r.has(a, e.lists.insns.of(r, inInsns)) {
+			return true
+		}
+	}
+	return false
 }
 
-// blockOf returns the block of a record, made from src. It knows its exits.
-func (e *Engine) blockOf(r *blockRecord, src source) *tb {
-	img := e.image
-	t, kept := &e.slabs.tbs.room(1)[0], &e.slabs.sources.room(1)[0]
-	*kept = src
-	*t = tb{
-		pc: r.pc, cache: e.codeCache, entry: int(r.entry), fetched: int(r.fetched), end: int(r.end), indirect: int(r.indirect), called: int(r.called), linkage: int(r.linkage),
-		counted: int(r.counted), counter: int(r.counter), lookup: int(r.lookup), firstExit: int(r.firstExit), exitCount: int(r.exits.n),
-		passed: int(r.passed), from: r.from,
-		insns: of(img.insns, r.insns), exits: of(img.sideExits, r.sideExits), reps: of(img.reps, r.reps), own: of(img.own, r.own), saved: of(img.saved, r.saved),
-		pages: of(img.pages, r.pages), src: kept,
-	}
+// blockOf returns the block of a record. It knows its exits.
+func (e *Engine) blockOf(r *blockRecord) *tb {
+	img, t := e.image, e.newBlock()
+	t.blockRecord, t.lasting = *r, true
 	img.counter(t.counter)
-	for _, x := range t.exits {
-		img.counter(int(x.counter))
-	}
-	for _, x := range t.reps {
+	for _, x := range t.sideExits() {
 		img.counter(x.counter)
 	}
-	for k, x := range of(img.exits, r.exits) {
-		to := e.exitRoom(t.firstExit + k)
+	for _, x := range t.reps() {
+		img.counter(x.counter)
+	}
+	for k, x := range img.exitsOf(r) {
+		to := e.exitRoom(int(t.firstExit) + k)
 		*to = exit{rip: x.rip, site: x.site, stub: x.stub, resume: x.resume, cache: x.cache, insn: x.insn, kind: x.kind, back: x.back, call: x.call, near: x.near}
 		if x.hasBlock {
 			to.t = t
@@ -337,10 +305,16 @@ func (e *Engine) blockOf(r *blockRecord, src source) *tb {
 	return t
 }
 
+// exitsOf returns the exits of a block.
+func (i *image) exitsOf(r *blockRecord) []exitRecord {
+	at := int(r.at[inExits])
+	return i.exits[at : at+r.exitCount()]
+}
+
 // connectKnown links a block that comes from the image to those that are there.
 func (e *Engine) connectKnown(t *tb) {
-	for k := range t.exitCount {
-		x := e.exitAt(t.firstExit + k)
+	for k := range t.exitCount() {
+		x := e.exitAt(int(t.firstExit) + k)
 		if to := e.tbs[x.rip]; x.kind == exitLink && x.to == nil && to != nil && !e.stepping {
 			e.connect(x, to)
 		}
@@ -357,150 +331,4 @@ func (e *Engine) changed() bool {
 		had = len(e.image.blocks)
 	}
 	return e.translated > had/changedPart
-}
-
-// writeImage writes e's image. e will not run any more: its counts and links are gone afterwards.
-func (e *Engine) writeImage(w io.Writer) error {
-	var b imageBody
-	wantsMeter := e.added > meterAfter/4 && e.wantsMeter()
-	for _, chunk := range e.exits {
-		for i := range chunk {
-			if x := &chunk[i]; x.to != nil {
-				e.disconnect(x)
-			}
-		}
-	}
-	for t := range e.blocks() {
-		e.gatherBlock(t)
-	}
-	e.addRecords(&b)
-	e.saveCalls(&b)
-	b.weights = e.weights
-	for i := range e.weights {
-		if v := e.count(i); v != 0 {
-			b.constants = append(b.constants, constant{int64(i), v})
-		}
-	}
-	b.lines = e.sim.i1.all()
-	for p, i := range e.planIndex {
-		for len(b.plans) < int(i) {
-			b.plans = append(b.plans, hooks.Plan{})
-		}
-		b.plans[i-1] = p
-	}
-	h := imageHeader{
-		Magic: imageMagic, Config: e.configKey(), Stubs: int64(e.stubs.end), Pos: int64(e.pos), Far: int64(e.far), Exits: int64(e.exitsMade()),
-		EventCounters: int64(e.eventCounters), Lines: int64(e.sim.i1.used), Budgeted: int64(b2i(e.budgeted)), Metered: int64(b2i(e.metered)),
-		WantsMeter: int64(b2i(wantsMeter)), First: int64(b2i(e.beginsBudgeted())),
-	}
-	parts := [][]byte{}
-	for i, l := range b.lists() {
-		n := len(l.bytes())
-		parts = append(parts, l.bytes(), make([]byte, padded(n)-n))
-		h.Sizes[i] = int64(n)
-	}
-	parts = append(parts, e.arena.mem[codeOff:e.pos], e.arena.mem[farOff:e.far])
-	sum := crc32.Update(0, castagnoli, h.summed())
-	for _, part := range parts {
-		sum = crc32.Update(sum, castagnoli, part)
-	}
-	h.Sum = uint64(sum)
-	for _, part := range append([][]byte{h.bytes()}, parts...) {
-		if _, err := w.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addRecords adds to b what e knows of its blocks that may be retained, and of those of its image that it has not used.
-func (e *Engine) addRecords(b *imageBody) {
-	e.reserve(b)
-	if img := e.image; img != nil {
-		for i, r := range img.blocks {
-			if t := img.taken[i]; t != nil {
-				e.addRecord(b, t)
-			} else if !img.used[i] {
-				b.addUnused(img, r)
-			}
-		}
-	}
-	for _, t := range e.all {
-		e.addRecord(b, t)
-	}
-	for i := range b.blocks {
-		b.order = append(b.order, uint32(i))
-	}
-	slices.SortStableFunc(b.order, func(x, y uint32) int { return cmp.Compare(b.blocks[x].pc, b.blocks[y].pc) })
-	for _, i := range b.order {
-		b.pcs = append(b.pcs, b.blocks[i].pc)
-	}
-}
-
-// reserve makes room for all that may be added, so that no list grows twice.
-func (e *Engine) reserve(b *imageBody) {
-	var had imageBody
-	if e.image != nil {
-		had = e.image.imageBody
-	}
-	n := struct{ blocks, exits, insns, sideExits, reps, own, saved, pages, spans, code, lookaheads, sums int }{}
-	for t := range e.blocks() {
-		if t.src == nil {
-			continue
-		}
-		n.blocks++
-		n.exits += t.exitCount
-		n.insns += len(t.insns)
-		n.sideExits += len(t.exits)
-		n.reps += len(t.reps)
-		n.own += len(t.own)
-		n.saved += len(t.saved)
-		n.pages += len(t.pages)
-		n.spans += len(t.src.spans)
-		n.code += len(t.src.code)
-		n.lookaheads += len(t.src.peeks)
-		n.sums += len(t.src.sums)
-	}
-	b.blocks = make([]blockRecord, 0, len(had.blocks)+n.blocks)
-	b.pcs, b.order = make([]emu.Addr, 0, cap(b.blocks)), make([]uint32, 0, cap(b.blocks))
-	b.exits, b.insns = make([]exitRecord, 0, len(had.exits)+n.exits), make([]insnAt, 0, len(had.insns)+n.insns)
-	b.sideExits, b.reps = make([]sideExit, 0, len(had.sideExits)+n.sideExits), make([]repCounter, 0, len(had.reps)+n.reps)
-	b.own, b.saved = make([]ownCounter, 0, len(had.own)+n.own), make([]saved, 0, len(had.saved)+n.saved)
-	b.pages, b.spans = make([]emu.Addr, 0, len(had.pages)+n.pages), make([]span, 0, len(had.spans)+n.spans)
-	b.sums = make([]pageSum, 0, len(had.sums)+n.sums)
-	b.code, b.lookaheads = make([]byte, 0, len(had.code)+n.code), make([]lookahead, 0, len(had.lookaheads)+n.lookaheads)
-}
-
-// addRecord adds what e knows of t, if that may be retained.
-func (e *Engine) addRecord(b *imageBody, t *tb) {
-	if t.src == nil || t.unmarked != 0 {
-		return
-	}
-	r := blockRecord{
-		pc: t.pc, entry: int32(t.entry), fetched: int32(t.fetched), end: int32(t.end), indirect: int32(t.indirect), called: int32(t.called), linkage: int16(t.linkage),
-		counted: int16(t.counted), counter: int32(t.counter), lookup: int32(t.lookup), firstExit: int32(t.firstExit), counting: t.cache.counting,
-		insns: put(&b.insns, t.insns), sideExits: put(&b.sideExits, t.exits), reps: put(&b.reps, t.reps), own: put(&b.own, t.own), saved: put(&b.saved, t.saved),
-		pages: put(&b.pages, t.pages), spans: put(&b.spans, t.src.spans), code: put(&b.code, t.src.code), lookaheads: put(&b.lookaheads, t.src.peeks), sums: put(&b.sums, t.src.sums),
-		exits: place{uint32(len(b.exits)), uint32(t.exitCount)}, passed: int32(t.passed), from: t.from,
-	}
-	if n := t.src.calls; n != nil {
-		r.answers, r.noted = put(&b.answers, n.Functions), put(&b.noted, n.Arcs)
-	}
-	for k := range t.exitCount {
-		x := e.exitAt(t.firstExit + k)
-		b.exits = append(b.exits, exitRecord{
-			rip: x.rip, site: x.site, stub: x.stub, resume: x.resume, cache: x.cache, insn: x.insn, kind: x.kind, hasBlock: x.t != nil, back: x.back, call: x.call, near: x.near,
-		})
-	}
-	b.blocks = append(b.blocks, r)
-}
-
-// addUnused adds a block of img as it was.
-func (b *imageBody) addUnused(img *image, r blockRecord) {
-	r.insns, r.sideExits, r.reps = put(&b.insns, of(img.insns, r.insns)), put(&b.sideExits, of(img.sideExits, r.sideExits)), put(&b.reps, of(img.reps, r.reps))
-	r.own, r.saved, r.pages = put(&b.own, of(img.own, r.own)), put(&b.saved, of(img.saved, r.saved)), put(&b.pages, of(img.pages, r.pages))
-	r.spans, r.code, r.lookaheads = put(&b.spans, of(img.spans, r.spans)), put(&b.code, of(img.code, r.code)), put(&b.lookaheads, of(img.lookaheads, r.lookaheads))
-	r.sums = put(&b.sums, of(img.sums, r.sums))
-	r.exits, r.answers, r.noted = put(&b.exits, of(img.exits, r.exits)), put(&b.answers, of(img.answers, r.answers)), put(&b.noted, of(img.noted, r.noted))
-	b.blocks = append(b.blocks, r)
 }

@@ -40,7 +40,7 @@ func (e *Engine) drop(t *tb) {
 		t.listed = false
 		t.cache.table.clear(t.pc)
 	}
-	for _, p := range t.pages {
+	for _, p := range t.pages() {
 		if left := slices.DeleteFunc(e.pages[p], func(u *tb) bool { return u == t }); len(left) > 0 {
 			e.pages[p] = left
 		} else {
@@ -51,9 +51,11 @@ func (e *Engine) drop(t *tb) {
 
 // isolate parts t from all that leads to it.
 func (e *Engine) isolate(t *tb) {
-	for _, x := range t.incoming {
+	for x := t.incoming; x != nil; {
 		e.disconnect(x)
-		x.to = nil
+		next := x.next
+		x.to, x.next = nil, nil
+		x = next
 	}
 	t.incoming = nil
 }

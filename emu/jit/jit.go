@@ -57,20 +57,21 @@ const (
 type exit struct {
 	rip emu.Addr // where the guest is, or goes
 	to  *tb      // the block that its jump goes to, for links
-	t   *tb      // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
+	// next is the next one of those that go there.
+	next *exit
+	t    *tb // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
 	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
 	site, stub int32
 	// resume is the arena offset behind an exit that comes back, 0 for others.
 	resume int32
-	// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does.
+	// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does. For what Go executes it is the number
+	// of the instruction at rip in decoded, once insnOf was asked for it, before that 0.
 	cache int32
-	// decoded is the instruction at rip, once insnOf was asked for it.
-	decoded *ginsn
-	insn    int16 // for exitCarry, how long the run is
-	kind    exitKind
-	back    bool // a link backwards: Interrupt breaks it
-	call    bool // a link made by a CALL on the shadow stack
-	near    bool // a link whose instruction ends in the I1 line where its target begins
+	insn  int16 // for exitCarry, how long the run is
+	kind  exitKind
+	back  bool // a link backwards: Interrupt breaks it
+	call  bool // a link made by a CALL on the shadow stack
+	near  bool // a link whose instruction ends in the I1 line where its target begins
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
@@ -113,6 +114,7 @@ type Engine struct {
 	once         *tb
 	pages        map[emu.Addr][]*tb
 	exits        [][]exit // in chunks
+	decoded      []*ginsn // instructions at exits, the first one of none
 	backEdges    []*exit
 	peeks        map[emu.Addr]peek
 	sums         map[emu.Addr]pageSum // of pages, as they were when they got their first block
@@ -176,7 +178,8 @@ type Engine struct {
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
 
-	slabs slabs
+	lists       *lists
+	freshBlocks []tb // which nobody has yet
 	request
 	translation
 }
@@ -207,7 +210,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
 		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, sums: map[emu.Addr]pageSum{}, translation: translation{block: make([]ginsn, 0, maxBlock+1)},
+		peeks: map[emu.Addr]peek{}, sums: map[emu.Addr]pageSum{}, lists: &lists{}, decoded: make([]*ginsn, 1), translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.attach(m, cfg)
 	e.budgeted = cfg.Limited
@@ -437,10 +440,10 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	if fault != nil {
 		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 	}
-	at = t.entry
+	at = int(t.entry)
 	if e.passing == c {
 		if e.passes == rip && e.marks[rip] {
-			at = t.unmarked
+			at = int(t.unmarked)
 		}
 		e.passing = nil
 	}
@@ -542,7 +545,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return rip, e.admit(rip)
 	case exitCarry:
 		e.runOffset = int(x.insn)
-		e.wentOn(x.t.addr(len(x.t.insns)-1), x.rip)
+		e.wentOn(x.t.addr(x.t.insnCount()-1), x.rip)
 		return x.rip, nil
 	case exitReturn:
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
@@ -580,7 +583,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return x.rip, &plainStops[emu.StopClient]
 	case exitBudget:
 		if t, i := x.t, int(x.insn); t != nil {
-			e.countUntil(t, i, i, i > t.counted, i > t.counted && !e.sumsLast())
+			e.countUntil(t, i, i, i > int(t.counted), i > int(t.counted) && !e.sumsLast())
 		}
 		return x.rip, &plainStops[emu.StopBudget]
 	case exitMark:
@@ -633,11 +636,11 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 			return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
 		}
 	} else if t.indirect == 0 {
-		t.indirect = e.emitIndirectEntry(rip)
-		e.jmp(t.entry)
+		t.indirect = int32(e.emitIndirectEntry(rip))
+		e.jmp(int(t.entry))
 	}
 	if !t.listed && rip < maxCode {
-		if err := e.table.set(rip, e.hostAddr(t.indirect)); err != nil {
+		if err := e.table.set(rip, e.hostAddr(int(t.indirect))); err != nil {
 			return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
 		t.listed = true

@@ -86,7 +86,7 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 	e.unbound[x.rip]++
 	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
 	if done {
-		for _, call := range slices.Clone(x.t.incoming) {
+		for _, call := range slices.Collect(x.t.links()) {
 			if call.call {
 				e.replace(call.t) // it will go on to where the entry leads
 			}
@@ -201,7 +201,7 @@ func (e *Engine) addPassed(t *tb, n int64) {
 		return
 	}
 	k := e.calls
-	at := func(word int) int { return t.passed + 8*word }
+	at := func(word int) int { return int(t.passed) + 8*word }
 	ir, calls := at(k.In()+k.columns[emu.Ir]), at(k.Recorder.Calls())
 	e.set(ir, e.get(ir)-uint64(n*int64(t.linkage)))
 	e.set(calls, e.get(calls)+uint64(n))

@@ -2,11 +2,23 @@
 
 package jit
 
+import "iter"
+
 // connect makes the jump or call of x reach t.
 func (e *Engine) connect(x *exit, t *tb) {
 	e.link(int(x.site), e.entryFor(x, t))
-	t.incoming = append(t.incoming, x)
-	x.to = t
+	if x.to != t { // else Interrupt had broken the link
+		x.to, x.next, t.incoming = t, t.incoming, x
+	}
+}
+
+// links are the links that reach t.
+func (t *tb) links() iter.Seq[*exit] {
+	return func(yield func(*exit) bool) {
+		for x := t.incoming; x != nil && yield(x); {
+			x = x.next
+		}
+	}
 }
 
 // disconnect makes the jump or call of x leave generated code.
@@ -15,16 +27,16 @@ func (e *Engine) disconnect(x *exit) { e.link(int(x.site), int(x.stub)) }
 // entryFor returns where x enters t.
 func (e *Engine) entryFor(x *exit, t *tb) int {
 	if x.near && t.fetched != 0 {
-		return t.fetched
+		return int(t.fetched)
 	}
 	if !x.call {
-		return t.entry
+		return int(t.entry)
 	}
 	if t.called == 0 {
-		t.called = e.emitCalledEntry()
-		e.jmp(t.entry)
+		t.called = int32(e.emitCalledEntry())
+		e.jmp(int(t.entry))
 	}
-	return t.called
+	return int(t.called)
 }
 
 // newExit returns a fresh exit and its number.

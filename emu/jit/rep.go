@@ -66,11 +66,11 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.emitString(g)
 	switch r := hooks.CountedRepeat(&g.Inst, &e.Config); {
 	case outside:
-		e.t.reps = append(e.t.reps, repCounter{insn: i, outside: true})
+		e.repCounters = append(e.repCounters, repCounter{insn: int16(i), outside: true})
 		e.emitOutside(i, exitRepeated)
 	case r != hooks.NoRepeat:
 		k := e.newCounter(1)
-		e.t.reps = append(e.t.reps, repCounter{insn: i, counter: k})
+		e.repCounters = append(e.repCounters, repCounter{insn: int16(i), counter: int32(k)})
 		e.emitIterations(r, k)
 	}
 	if !outside {
@@ -139,7 +139,7 @@ func (e *Engine) charge(pc emu.Addr, before, after uint64, ended bool) {
 // pause reports whether the guest stops between two pieces of the instruction of x, and for which reason, nil for an
 // interrupt. The instruction itself then counts when it ends.
 func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
-	run := int(x.t.insns[x.insn].run)
+	run := int(x.t.insns()[x.insn].run)
 	switch {
 	case int64(e.get(stBudget)) < 0:
 		stop = &plainStops[emu.StopBudget]

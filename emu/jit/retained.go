@@ -16,17 +16,8 @@ import (
 // are retained until a lookup of their address finds that they would be made the same now. So are blocks that lie on
 // a page to which the guest writes: most of the page stays as it is.
 
-// A source is what a block was made from: its instructions' bytes, and what the code behind its jumps does with
-// the status flags.
-type source struct {
-	spans []span
-	code  []byte // of the spans, one after the other
-	peeks []lookahead
-	// sums are those of the block's pages, none if one of them could not be read as a whole.
-	sums []pageSum
-	// calls is what the recorder of calls said, nil if there is none.
-	calls *callgraph.Notes
-}
+// What a block was made from is in its parts of lists: spans of its instructions, their code one after the other, and lookaheads, what the code behind its jumps does with
+// the status flags; sums of its pages, none if one of them could not be read as a whole; and what the recorder of calls said, if there is one, answers and the arcs noted.
 
 // A span is n bytes of code at an address.
 type span struct {
@@ -54,36 +45,42 @@ func (e *Engine) read(a emu.Addr, n int) {
 	e.spans = append(e.spans, span{a, n})
 }
 
-// source returns what the block being translated is made from; nil if it may not be retained: it runs once, or it ends with what is no instruction, which
+// keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be retained: it runs once, or it ends with what is no instruction, which
 // depends on bytes that are not known.
-func (e *Engine) source() *source {
+func (e *Engine) keepSource(r *blockRecord) bool {
 	last := e.block[len(e.block)-1].Kind
 	var notes *callgraph.Notes
 	if e.calls != nil {
 		if !e.noting {
-			return nil
+			return false
 		}
 		if notes = e.calls.Notes(); notes == nil {
-			return nil
+			return false
 		}
 	}
 	if e.singleStep || e.runOffset != 0 || last == guest.Unknown || last == guest.TooLong {
-		return nil
+		return false
 	}
 	e.code = e.code[:0]
 	for _, s := range e.spans {
 		at := len(e.code)
 		e.code = slices.Grow(e.code, s.n)[:at+s.n]
 		if e.mem.Fetch(s.at, e.code[at:]) < s.n {
-			return nil
+			return false
 		}
 	}
-	src := &e.slabs.sources.room(1)[0]
-	*src = source{spans: e.slabs.spans.keep(e.spans), code: e.slabs.code.keep(e.code), peeks: e.slabs.lookaheads.keep(e.lookaheads), calls: notes}
-	if e.noting { // others will ask
-		src.sums = e.slabs.sums.keep(e.sumPages(e.deps, true))
+	l := e.lists
+	l.spans.put(r, inSpans, e.spans)
+	l.code.put(r, inCode, e.code)
+	l.lookaheads.put(r, inLookaheads, e.lookaheads)
+	if notes != nil {
+		l.answers.put(r, inAnswers, notes.Functions)
+		l.noted.put(r, inNoted, notes.Arcs)
 	}
-	return src
+	if e.noting { // others will ask
+		l.sums.put(r, inSums, e.sumPages(e.deps, true))
+	}
+	return true
 }
 
 // A pageSum stands for what a page holds: two checksums of it.
@@ -129,7 +126,7 @@ func (e *Engine) noteGuarded(p emu.Addr) {
 
 // retain makes block t, which nothing reaches any more, retained, or counts it as dead if it may not be.
 func (e *Engine) retain(t *tb) {
-	if t.src == nil {
+	if !t.lasting {
 		e.bury(t)
 		return
 	}
@@ -160,7 +157,7 @@ func (e *Engine) forgetRetained(a emu.Addr) {
 
 // bury counts a block as dead, which nothing reaches or will reach again.
 func (e *Engine) bury(t *tb) {
-	t.src = nil
+	t.lasting = false
 	e.dead++
 }
 
@@ -185,7 +182,7 @@ func (e *Engine) revalidate(pc emu.Addr) *tb {
 func (e *Engine) revived(pc emu.Addr) *tb {
 	list := e.retained[pc]
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := list[i]; e.unchanged(t.src, t.pages) {
+		if t := list[i]; e.unchanged(t.lists, &t.blockRecord) {
 			e.retained[pc] = slices.Delete(list, i, i+1)
 			e.retainedBlocks--
 			t.retained = false
@@ -195,24 +192,25 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 	return nil
 }
 
-// unchanged reports whether the guest's memory holds src, that of a block on some pages. Nearly always these are what they were; else the code alone is looked at, and what
+// unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its pages are what they were; else the code alone is looked at, and what
 // was found behind its jumps.
-func (e *Engine) unchanged(src *source, pages []emu.Addr) bool {
-	same := len(src.sums) > 0 && slices.Equal(src.sums, e.sumPages(pages, false))
-	return (same || e.sameCode(src)) && (src.calls == nil || e.calls.Recall(src.calls))
+func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
+	sums := l.sums.of(r, inSums)
+	same := len(sums) > 0 && slices.Equal(sums, e.sumPages(l.pages.of(r, inPages), false))
+	return (same || e.sameCode(l, r)) && (e.calls == nil || e.calls.Recall(&callgraph.Notes{Functions: l.answers.of(r, inAnswers), Arcs: l.noted.of(r, inNoted)}))
 }
 
-func (e *Engine) sameCode(src *source) bool {
+func (e *Engine) sameCode(l *lists, r *blockRecord) bool {
 	e.decoder.Forget()
-	code := src.code
-	for _, s := range src.spans {
+	code := l.code.of(r, inCode)
+	for _, s := range l.spans.of(r, inSpans) {
 		e.code = slices.Grow(e.code[:0], s.n)[:s.n]
 		if e.mem.Fetch(s.at, e.code) < s.n || !bytes.Equal(e.code, code[:s.n]) {
 			return false
 		}
 		code = code[s.n:]
 	}
-	for _, p := range src.peeks {
+	for _, p := range l.lookaheads.of(r, inLookaheads) {
 		found, ok := e.peeks[p.at]
 		if !ok {
 			found = e.examineFlags(p.at)

@@ -90,7 +90,7 @@ func (e *Engine) emitHistory(i int) {
 	e.store(stHistory, r)
 	e.outcomes = outcomes{}
 	if i < len(e.block) { // what instruction i does finds it made
-		e.t.insns[i].outcomes = outcomes{}
+		e.placed[i].outcomes = outcomes{}
 	}
 }
 

@@ -105,7 +105,7 @@ func (e *Engine) emitFetchedEntry() {
 	if len(e.lines) == 0 || e.lines[0].n != 1 || e.t.unmarked != 0 || e.checked(0) {
 		return
 	}
-	e.t.fetched = e.pos
+	e.t.fetched = int32(e.pos)
 	for r := x86.RAX; r <= x86.R15; r++ {
 		if e.fetchedSpilled>>r&1 != 0 {
 			e.store(stSpill+8*int(r), r)

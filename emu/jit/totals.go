@@ -199,7 +199,7 @@ func (e *Engine) sumsLast() bool { return e.calls != nil && e.calls.inVector }
 // summed reports whether the totals have the instructions of block t when instruction i stops; entered says whether its entry is counted.
 func (e *Engine) summed(t *tb, i int, entered bool) bool {
 	if e.sumsLast() {
-		return i == len(t.insns)-1
+		return i == t.insnCount()-1
 	}
 	return entered
 }
@@ -208,8 +208,8 @@ func (e *Engine) summed(t *tb, i int, entered bool) bool {
 func (e *Engine) emitLastSums(i int) {
 	if e.sumsLast() && i == len(e.block)-1 {
 		defer e.emitFor(e.emitFor(forCounts))
-		e.setSums(e.t.counter, 0, len(e.block), 1)
-		e.emitSums(e.t.counter, x86.NoReg)
+		e.setSums(int(e.t.counter), 0, len(e.block), 1)
+		e.emitSums(int(e.t.counter), x86.NoReg)
 	}
 }
 

@@ -70,16 +70,21 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.wantCalled {
 		called = e.emitCalledEntry()
 	}
-	t := &e.slabs.tbs.room(1)[0]
-	*t = tb{pc: pc, cache: e.codeCache, entry: e.pos, indirect: indirect, called: called, linkage: e.linkage, counter: e.newCounter(len(e.block)), insns: e.slabs.insns.room(len(e.block))}
-	e.t, t.firstExit = t, e.exitsMade()
+	t := e.newBlock()
+	t.pc, t.entry, t.indirect, t.called = pc, int32(e.pos), int32(indirect), int32(called)
+	t.counter, t.counting, t.firstExit = int32(e.newCounter(len(e.block))), e.counting, int32(e.exitsMade())
+	t.n[inInsns] = uint16(len(e.block))
+	if e.linkage > 0 {
+		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
+	}
+	e.t = t
 	e.planEffects()
-	e.setSums(t.counter, 0, len(e.block), 1)
+	e.setSums(int(t.counter), 0, len(e.block), 1)
 	e.planFetch()
 	e.planData()
 	if e.marks[pc] {
 		e.emitExit(e.jmp(0), exit{kind: exitMark, rip: pc})
-		t.unmarked = e.pos
+		t.unmarked = int32(e.pos)
 	}
 	e.placeCounter()
 	e.emitInsns()
@@ -87,18 +92,16 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitEnd()
 	e.emitFetchedEntry()
 	e.emitCold()
-	t.end = e.pos
+	t.end = int32(e.pos)
 	e.swap()
 	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
-	t.exitCount = e.exitsMade() - t.firstExit
-	t.pages, t.src = e.slabs.pages.keep(e.deps), e.source()
-	t.exits, t.own, t.saved = e.slabs.exits.keep(e.sideExits), e.slabs.own.keep(e.own), e.slabs.saved.keep(e.savedAt)
+	e.keep(t)
 	e.all = append(e.all, t)
-	e.translated += b2i(t.src != nil)
-	if e.pos-t.entry > maxBlockCode {
-		panic(fmt.Sprintf("BUG: block of %d bytes", e.pos-t.entry))
+	e.translated += b2i(t.lasting)
+	if n := e.pos - int(t.entry); n > maxBlockCode {
+		panic(fmt.Sprintf("BUG: block of %d bytes", n))
 	}
 	if e.debugs() {
 		e.debugBlock(t, end, tail)
@@ -112,6 +115,19 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	return t, nil
 }
 
+// keep notes what is known of t, the block that was just translated.
+func (e *Engine) keep(t *tb) {
+	r, l := &t.blockRecord, e.lists
+	r.n[inExits] = uint16(e.exitsMade() - int(r.firstExit))
+	l.insns.put(r, inInsns, e.placed)
+	l.sideExits.put(r, inSideExits, e.sideExits)
+	l.reps.put(r, inReps, e.repCounters)
+	l.own.put(r, inOwn, e.own)
+	l.saved.put(r, inSaved, e.savedAt)
+	l.pages.put(r, inPages, e.deps)
+	t.lasting = e.keepSource(r)
+}
+
 // emitInsns translates the block's instructions.
 func (e *Engine) emitInsns() {
 	run := e.runOffset
@@ -122,7 +138,7 @@ func (e *Engine) emitInsns() {
 			e.flushRSP()
 		}
 		e.insn, e.fetchKnown = i, true
-		e.t.insns[i] = insnAt{off: int32(g.PC - e.t.pc), host: uint32(e.pos - e.t.entry), rsp: e.pendingRSP, plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)}
+		e.placed = append(e.placed, insnAt{off: e.t.offOf(g.PC, i), host: uint16(e.pos - int(e.t.entry)), rsp: int16(e.pendingRSP), plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)})
 		if e.checked(i) {
 			e.emitBudgetBefore(i)
 		}
@@ -131,7 +147,7 @@ func (e *Engine) emitInsns() {
 		if g.X87 && g.Kind == guest.Plain {
 			e.emitNeedX87()
 		}
-		if i == e.t.counted {
+		if i == int(e.t.counted) {
 			e.emitCounted(i)
 		} else {
 			e.emitInsn(i)
@@ -186,7 +202,7 @@ func (e *Engine) emitSimulation(i int) {
 		e.giveFlags()
 		e.reload(0xffff)
 		e.flushRSP()
-		e.t.insns[i].rsp = 0
+		e.placed[i].rsp = 0
 		kind := e.aloneKindOf(g)
 		switch {
 		case e.gathers(g):
@@ -224,7 +240,7 @@ func (e *Engine) depend(a emu.Addr) {
 // an instruction that writes to them stay as they are: what was found there is not known any more.
 func (e *Engine) register(t *tb) error {
 	if !e.singleStep {
-		if err := e.mem.Guard(t.pages...); err != nil {
+		if err := e.mem.Guard(t.pages()...); err != nil {
 			return err
 		}
 	}
@@ -235,7 +251,7 @@ func (e *Engine) register(t *tb) error {
 		clear(e.peeks)
 		return nil
 	}
-	for _, p := range t.pages {
+	for _, p := range t.pages() {
 		if len(e.pages[p]) == 0 {
 			e.noteGuarded(p)
 		}
@@ -327,7 +343,7 @@ func (e *Engine) placeCounter() {
 			break
 		}
 	}
-	e.t.counted = best
+	e.t.counted = int16(best)
 }
 
 // emitCounted increments the entry counter in front of instruction i and translates it.
@@ -336,21 +352,21 @@ func (e *Engine) emitCounted(i int) {
 	r := overwrites(g)
 	switch {
 	case writesAllFlags(g):
-		e.emitCount(e.t.counter, x86.NoReg)
+		e.emitCount(int(e.t.counter), x86.NoReg)
 	case e.countsInVector():
-		e.emitCountKeeping(e.t.counter, x86.NoReg)
+		e.emitCountKeeping(int(e.t.counter), x86.NoReg)
 	case r != x86.NoReg && !mayFault(g):
-		e.emitCount(e.t.counter, r)
+		e.emitCount(int(e.t.counter), r)
 	case r != x86.NoReg:
 		// Only a fault finds the register overwritten too early.
 		e.store(slotCount, r)
 		from := e.pos
-		e.emitCount(e.t.counter, r)
+		e.emitCount(int(e.t.counter), r)
 		e.emitInsn(i)
 		e.saved(from, r, slotCount, 0)
 		return
 	default:
-		e.emitCountKeeping(e.t.counter, e.idle(i))
+		e.emitCountKeeping(int(e.t.counter), e.idle(i))
 	}
 	e.emitInsn(i)
 }

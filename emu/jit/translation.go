@@ -23,6 +23,8 @@ type translation struct {
 	linkage int
 	t       *tb
 	insn    int // the instruction being translated
+	// placed has where each instruction is.
+	placed []insnAt
 	// What the block depends on: its pages, the code there, and what was found behind its jumps.
 	deps       []emu.Addr
 	spans      []span
@@ -33,9 +35,10 @@ type translation struct {
 	rebound  reboundCall
 	stubsDue []stub
 	// What t will have.
-	sideExits []sideExit
-	own       []ownCounter
-	savedAt   []saved
+	sideExits   []sideExit
+	repCounters []repCounter
+	own         []ownCounter
+	savedAt     []saved
 	// groups and lines are the data references and the fetches to check, groupsDone how many groups were, dataRefs the references of all.
 	groups     []group
 	groupsDone int
@@ -67,7 +70,7 @@ type translation struct {
 func (r *translation) begin() {
 	*r = translation{
 		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
-		sideExits: r.sideExits[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
+		placed: r.placed[:0], sideExits: r.sideExits[:0], repCounters: r.repCounters[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
 		stampedNow: stampedNow{d1: r.stampedNow.d1[:0], i1: r.stampedNow.i1[:0]},
 	}
 }
