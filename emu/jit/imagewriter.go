@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/binary"
+	"hash"
 	"hash/crc32"
 	"io"
 	"iter"
@@ -57,25 +58,14 @@ func (e *Engine) writeImage(out io.Writer) error {
 // An imageWriter writes the file, and takes its checksum.
 type imageWriter struct {
 	*bufio.Writer // which keeps the first error
-	sum           summer
+	out           io.Writer
+	sum           hash.Hash32
 	n             int // bytes written since the last padding
 }
 
-// A summer takes the checksum of what is written to it.
-type summer struct {
-	w   io.Writer
-	sum uint32
-}
-
-func (s *summer) Write(b []byte) (int, error) {
-	s.sum = crc32.Update(s.sum, castagnoli, b)
-	return s.w.Write(b)
-}
-
 func newImageWriter(out io.Writer) *imageWriter {
-	w := &imageWriter{sum: summer{w: out}}
-	w.Writer = bufio.NewWriterSize(&w.sum, 64<<10)
-	return w
+	sum := crc32.New(castagnoli)
+	return &imageWriter{Writer: bufio.NewWriterSize(io.MultiWriter(out, sum), 64<<10), out: out, sum: sum}
 }
 
 // Write implements io.Writer.
@@ -96,7 +86,7 @@ func (w *imageWriter) end() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := w.sum.w.Write(binary.LittleEndian.AppendUint32(nil, w.sum.sum))
+	_, err := w.out.Write(binary.LittleEndian.AppendUint32(nil, w.sum.Sum32()))
 	return err
 }
 

@@ -1,11 +1,13 @@
 package profiler
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -60,8 +62,8 @@ type keptNames struct {
 	release                        func()
 	// place and function are the indices of the records that were found last.
 	place, function int
-	// fresh are the places that this run has asked for, by address. From the first one on list has all texts, and numbers tells which is where.
-	fresh   map[uint64]keptPlace
+	// fresh are the places that this run has asked for. From the first one on list has all texts, and numbers tells which is where.
+	fresh   freshPlaces
 	numbers map[string]uint32
 	list    []string
 	// extents are those that this run has asked for, by where they begin.
@@ -72,11 +74,12 @@ type keptNames struct {
 type keptPlace struct{ size, line, file, fn uint32 }
 
 // A record is an address and a keptPlace; all little-endian, in the order of addresses. A file
-// begins with the magic, a checksum of what follows, and the numbers of bytes of identity, places, functions and ends.
+// begins with the magic and the numbers of bytes of identity, places, functions and ends, and ends with a checksum.
 const (
-	keptMagic  = "cgnames\x02"
-	keptHeader = len(keptMagic) + 5*4
+	keptMagic  = "cgnames\x03"
+	keptHeader = len(keptMagic) + 4*4
 	keptRecord = 8 + 4*4
+	keptSum    = 4
 )
 
 // filesOf is the identity of an object, own, and of its debug file; "" if there is none.
@@ -94,7 +97,7 @@ func filesOf(k Keeper, o *dwarfmap.Object, own string) string {
 
 // makeKeptNames returns some of which nothing was kept.
 func makeKeptNames(files string) *keptNames {
-	return &keptNames{files: files, shown: map[uint32]string{}, fresh: map[uint64]keptPlace{}, numbers: map[string]uint32{}, extents: map[uint64]extent{}}
+	return &keptNames{files: files, shown: map[uint32]string{}, numbers: map[string]uint32{}, extents: map[uint64]extent{}}
 }
 
 // newKeptNames returns those of an object at a path, named in a way; nil if none are kept.
@@ -119,15 +122,16 @@ func newKeptNames(k Keeper, o *dwarfmap.Object, path, own, way string) *keptName
 
 // read takes what was kept, if it is whole and of these files.
 func (n *keptNames) read(b []byte) bool {
-	if len(b) < keptHeader || string(b[:len(keptMagic)]) != keptMagic {
+	end := len(b) - keptSum
+	if end < keptHeader || string(b[:len(keptMagic)]) != keptMagic {
 		return false
 	}
 	word := func(i int) int { return int(binary.LittleEndian.Uint32(b[len(keptMagic)+4*i:])) }
-	identity, places, functions, ends := word(1), word(2), word(3), word(4)
-	if crc32.Checksum(b[len(keptMagic)+4:], castagnoli) != uint32(word(0)) || len(b)-keptHeader < identity+places+functions+ends {
+	identity, places, functions, ends := word(0), word(1), word(2), word(3)
+	if crc32.Checksum(b[:end], castagnoli) != binary.LittleEndian.Uint32(b[end:]) || end-keptHeader < identity+places+functions+ends {
 		return false
 	}
-	b = b[keptHeader:]
+	b = b[keptHeader:end]
 	if string(b[:identity]) != n.files {
 		return false
 	}
@@ -190,16 +194,16 @@ func (n *keptNames) find(va uint64) (loc dwarfmap.Loc, end uint64, ok bool) {
 			return dwarfmap.Loc{File: n.text(p.file), Func: n.text(p.fn), Line: int(p.line)}, addr + uint64(p.size), true
 		}
 	}
-	p, ok := n.fresh[va]
+	p, ok := n.fresh.find(va)
 	if ok {
-		loc, end = dwarfmap.Loc{File: n.list[p.file], Func: n.list[p.fn], Line: int(p.line)}, va+uint64(p.size)
+		loc, end = dwarfmap.Loc{File: n.list[p.file], Func: n.list[p.fn], Line: int(p.line)}, p.addr+uint64(p.size)
 	}
 	return loc, end, ok
 }
 
-// add makes a place known.
+// add makes a place known that find does not find.
 func (n *keptNames) add(va uint64, loc dwarfmap.Loc, end uint64) {
-	n.fresh[va] = keptPlace{uint32(min(end-va, math.MaxUint32)), uint32(loc.Line), n.number(loc.File), n.number(loc.Func)}
+	n.fresh.add(freshPlace{va, keptPlace{uint32(min(max(end-va, 1), math.MaxUint32)), uint32(loc.Line), n.number(loc.File), n.number(loc.Func)}})
 }
 
 // number returns the number of a text, a new one if it has none.
@@ -252,65 +256,101 @@ func (n *keptNames) close(o *dwarfmap.Object, own string) {
 // write writes all places and extents.
 func (n *keptNames) write(w io.Writer) error {
 	n.listTexts()
+	places := merged(n.places, keptRecord, n.freshRecords(), func(r []byte) uint64 { return addrOf(r) + uint64(binary.LittleEndian.Uint32(r[8:])) })
+	functions := merged(n.functions, keptExtent, n.extentRecords(), func(r []byte) uint64 { return addrOf(r[8:]) })
 	le := binary.LittleEndian
-	places := merged(n.places, keptRecord, sorted(n.fresh), func(b []byte, addr uint64) []byte {
-		p := n.fresh[addr]
-		b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, addr), p.size), p.line)
-		return le.AppendUint32(le.AppendUint32(b, p.file), p.fn)
-	}, func(r []byte) uint64 { return le.Uint64(r) + uint64(le.Uint32(r[8:])) })
-	functions := merged(n.functions, keptExtent, sorted(n.extents), func(b []byte, lo uint64) []byte {
-		return appendExtent(b, n.extents[lo])
-	}, func(r []byte) uint64 { return le.Uint64(r[8:]) })
 	var ends, texts []byte
 	for _, s := range n.list {
 		texts = append(texts, s...)
 		ends = le.AppendUint32(ends, uint32(len(texts)))
 	}
-	if max(len(places), len(functions), len(texts)) > math.MaxUint32 {
+	if len(texts) > math.MaxUint32 {
 		return fmt.Errorf("names of %d bytes", len(texts))
 	}
-	head := le.AppendUint32(nil, uint32(len(n.files)))
-	for _, part := range [][]byte{places, functions, ends} {
-		head = le.AppendUint32(head, uint32(len(part)))
+	sum := crc32.New(castagnoli)
+	out := bufio.NewWriter(io.MultiWriter(w, sum)) // which keeps the first error
+	head := []byte(keptMagic)
+	for _, size := range [4]int{len(n.files), length(places), length(functions), len(ends)} {
+		head = le.AppendUint32(head, uint32(size))
 	}
-	sum := uint32(0)
-	parts := [][]byte{append(head, n.files...), places, functions, ends, texts}
-	for _, part := range parts {
-		sum = crc32.Update(sum, castagnoli, part)
-	}
-	for _, part := range append([][]byte{le.AppendUint32([]byte(keptMagic), sum)}, parts...) {
-		if _, err := w.Write(part); err != nil {
-			return err
+	out.Write(head)
+	out.WriteString(n.files)
+	for _, records := range [2]iter.Seq[[]byte]{places, functions} {
+		for r := range records {
+			out.Write(r)
 		}
 	}
-	return nil
+	out.Write(ends)
+	out.Write(texts)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := w.Write(le.AppendUint32(nil, sum.Sum32()))
+	return err
 }
 
-// sorted are the keys of m, in order.
-func sorted[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }
+// length returns how many bytes some records have together.
+func length(records iter.Seq[[]byte]) (n int) {
+	for r := range records {
+		n += len(r)
+	}
+	return n
+}
 
-// merged returns records of a size that were kept, which begin with an address and are in order, with those at other addresses, which add appends. end is where a
-// record's addresses end: none begins within another.
-func merged(kept []byte, size int, addrs []uint64, add func([]byte, uint64) []byte, end func([]byte) uint64) []byte {
-	all := make([]byte, 0, len(kept)+size*len(addrs))
-	known := uint64(0) // up to which address
-	for len(kept) > 0 || len(addrs) > 0 {
-		from := len(all)
-		var at uint64
-		if len(kept) > 0 {
-			at = binary.LittleEndian.Uint64(kept)
-		}
-		if len(kept) == 0 || len(addrs) > 0 && addrs[0] < at {
-			at = addrs[0]
-			all, addrs = add(all, at), addrs[1:]
-		} else {
-			all, kept = append(all, kept[:size]...), kept[size:]
-		}
-		if at < known {
-			all = all[:from]
-		} else {
-			known = end(all[from:])
+// freshRecords are the records of the places that this run has asked for, each until the next one.
+func (n *keptNames) freshRecords() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var r []byte
+		le := binary.LittleEndian
+		for p := range n.fresh.all() {
+			r = le.AppendUint32(le.AppendUint32(le.AppendUint64(r[:0], p.addr), p.size), p.line)
+			if r = le.AppendUint32(le.AppendUint32(r, p.file), p.fn); !yield(r) {
+				return
+			}
 		}
 	}
-	return all
+}
+
+// extentRecords are those of the extents.
+func (n *keptNames) extentRecords() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var r []byte
+		for _, lo := range slices.Sorted(maps.Keys(n.extents)) {
+			if r = appendExtent(r[:0], n.extents[lo]); !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// addrOf is the address that a record begins with.
+func addrOf(r []byte) uint64 { return binary.LittleEndian.Uint64(r) }
+
+// merged are records of a size that were kept, which are in the order of addresses, and fresh ones at others, in order too. end is where a
+// record's addresses end: none begins within another.
+func merged(kept []byte, size int, fresh iter.Seq[[]byte], end func([]byte) uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		known := uint64(0) // up to which address
+		add := func(r []byte) bool {
+			if addrOf(r) < known {
+				return true
+			}
+			known = end(r)
+			return yield(r)
+		}
+		left := kept
+		for r := range fresh {
+			for len(left) > 0 && addrOf(left) <= addrOf(r) {
+				if !add(left[:size]) {
+					return
+				}
+				left = left[size:]
+			}
+			if !add(r) {
+				return
+			}
+		}
+		for ; len(left) > 0 && add(left[:size]); left = left[size:] {
+		}
+	}
 }

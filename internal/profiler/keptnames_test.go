@@ -143,10 +143,10 @@ func TestBrokenNames(t *testing.T) {
 func FuzzKeptNames(f *testing.F) {
 	f.Add(keptFile(f), uint64(7))
 	f.Fuzz(func(t *testing.T, b []byte, va uint64) {
-		if len(b) >= keptHeader {
+		if end := len(b) - keptSum; end >= keptHeader {
 			b = bytes.Clone(b)
 			copy(b, keptMagic)
-			binary.LittleEndian.PutUint32(b[len(keptMagic):], crc32.Checksum(b[len(keptMagic)+4:], castagnoli))
+			binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 		}
 		n := makeKeptNames("first")
 		if n.read(b) {
