@@ -155,6 +155,9 @@ type Config struct {
 	// OnLive, if set, is called as often, with a function that returns what the processes that are running have counted so far, without counts by instruction; it
 	// may be called until OnLive returns. It changes no count.
 	OnLive func(profiles func() []*Result)
+	// Reclaim, if set, is called when the program has ended and what was known of its code, much, is garbage; looking names up takes as much again. A program
+	// whose garbage collector waits for more than that can have it collect here.
+	Reclaim func()
 	// OnOpen, if set, is called with the path of each regular file of the host that the program opens, data files and libraries among them.
 	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a terminal or another device.

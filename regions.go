@@ -33,7 +33,7 @@ func EventGroups() []string { return profiler.EventGroups() }
 func (cfg *Config) profilerConfig() *profiler.Config {
 	return &profiler.Config{
 		Regions: profiler.Regions(cfg.Regions), Caches: cfg.Caches, Branches: cfg.Branches, Events: cfg.Events, Cycles: cfg.Cycles,
-		DumpInstr: cfg.DumpInstr, CallGraph: cfg.CallGraph, Jumps: cfg.CollectJumps, Callers: cfg.SeparateCallers, CallersOf: callersOf(cfg.SeparateCallersOf), Inline: cfg.Inline, Threads: cfg.SeparateThreads, Compat: cfg.Compat, Cmd: strings.Join(cfg.Args, " "), Log: cfg.log(), OnDump: cfg.OnDump, OnGoBenchmark: cfg.OnGoBenchmark,
+		DumpInstr: cfg.DumpInstr, CallGraph: cfg.CallGraph, Jumps: cfg.CollectJumps, Callers: cfg.SeparateCallers, CallersOf: callersOf(cfg.SeparateCallersOf), Inline: cfg.Inline, Threads: cfg.SeparateThreads, Compat: cfg.Compat, Cmd: strings.Join(cfg.Args, " "), Log: cfg.log(), OnDump: cfg.OnDump, Reclaim: cfg.Reclaim, OnGoBenchmark: cfg.OnGoBenchmark,
 	}
 }
 

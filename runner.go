@@ -56,11 +56,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	closeEngines := r.engine.close
-	if closeEngines == nil {
-		closeEngines = func() {}
-	}
-	defer closeEngines()
+	defer r.closeEngines()
 	r.cancel, r.objects = cancel, profiler.NewObjects(names)
 	if s := store.Open(r.cfg.CodeDir, store.DefaultLimit); s != nil {
 		r.objects.Keeper = s
@@ -77,7 +73,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer k.Close()
-	defer closeEngines() // what k closes is kept for nobody
+	defer r.closeEngines() // what k closes is kept for nobody
 	if r.objects.HostPath, r.objects.Names.Resolve = k.HostPath, k.Resolve; r.cfg.Record != nil || r.cfg.Replay != nil || r.cfg.Image != nil {
 		// The guest's files have all the names: those of the host are others, or not there when the run is repeated.
 		r.objects.HostPath = func(guest string) (string, bool) { return guest, true }
@@ -112,6 +108,13 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		fmt.Fprintln(r.cfg.log(), "cgemu: interrupted while names were looked up: functions, files and lines not found by then are ???")
 	}
 	return r.first, nil
+}
+
+// closeEngines frees the engines that were kept for processes to come.
+func (r *runner) closeEngines() {
+	if r.engine.close != nil {
+		r.engine.close()
+	}
 }
 
 // hostPaths are the names that objects have of guest files, sorted: the host's, of those that it has.
@@ -261,6 +264,10 @@ func (r *runner) ended(e syscalls.End) {
 		return
 	}
 	r.unmatched = p.Unmatched(r.unmatched)
+	if e.Last {
+		r.closeEngines()
+		p.Finish()
+	}
 	res := &Result{Profile: p.End(), Exit: exitOf(e.Exit), PID: e.PID}
 	if f := res.Exit.Fault; f != nil {
 		at := p.Place(e.Exit.RIP)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"runtime/pprof"
 	"strings"
 
@@ -26,8 +27,11 @@ const (
 // the garbage collector off?".
 const heapLimit = 384 << 20
 
-// gcPercent is how much garbage may come to what is in use behind that, in per cent.
-const gcPercent = 50
+// When more than heapInUse bytes are in use, gcPercent is how much garbage may come to that, in per cent.
+const (
+	heapInUse = heapLimit / 2
+	gcPercent = 50
+)
 
 func main() {
 	_ = hugeHeap()
@@ -37,15 +41,31 @@ func main() {
 	os.Exit(status)
 }
 
-// collectLate keeps the garbage collector off until the heap reaches heapLimit. From then on it works as in other
-// programs: with the limit alone it would collect without pause once more than that is in use.
+// collectLate keeps the garbage collector off until the heap reaches heapLimit. When it finds more than heapInUse in use it works as in other
+// programs from then on: with the limit alone it would collect without pause once more than that is in use.
 func collectLate() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(heapLimit)
-	runtime.AddCleanup(new([16]byte), func(struct{}) {
-		debug.SetGCPercent(gcPercent)
-		debug.SetMemoryLimit(math.MaxInt64)
-	}, struct{}{})
+	afterCollection(func() {
+		if inUse() > heapInUse {
+			debug.SetGCPercent(gcPercent)
+			debug.SetMemoryLimit(math.MaxInt64)
+			return
+		}
+		collectLate()
+	})
+}
+
+// afterCollection calls f when the next collection is over.
+func afterCollection(f func()) {
+	runtime.AddCleanup(new([16]byte), func(struct{}) { f() }, struct{}{})
+}
+
+// inUse returns how many bytes of the heap the last collection found in use.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }
 
 // A tool is one of the programs that work on profiles. The name is for its messages.

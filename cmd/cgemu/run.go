@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -367,6 +368,7 @@ func (o *options) world(args []string) cgemu.Config {
 		Network: o.network, Compat: o.compat == "valgrind", Seed: o.seed, SchedSeed: o.seedSched, RealTime: o.time == "real", Start: o.date.Time,
 		RepOnce: o.rep == "once", HostEtc: o.etc == "host",
 		CodeDir:   o.codeDir(),
+		Reclaim:   runtime.GC,
 		HostStdio: o.stdio == "host" || o.stdio == "auto" && interactive(),
 	}
 	if firstWall {

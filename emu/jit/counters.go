@@ -222,8 +222,8 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 	drain(lo, hi)
 }
 
-// collectPages is how many pages of code are collected at a time.
-const collectPages = 64
+// collectPages is how many pages of code are collected at a time: no more pages of tallies than these keep (tally.Kept) have their counts.
+const collectPages = 16
 
 // pagesWithin returns the pages with code that overlap [lo, hi), in ascending order.
 func (e *Engine) pagesWithin(lo, hi emu.Addr) (list []emu.Addr) {

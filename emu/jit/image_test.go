@@ -412,3 +412,33 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TestFinish ends engines early: an image is there before they are closed, written once, and they know what they have executed, but no code.
+func TestFinish(t *testing.T) {
+	for name, cfg := range imageModes {
+		t.Run(name, func(t *testing.T) {
+			k := kept{}
+			var want map[emu.Addr]map[emu.Event]uint64
+			for i := range 3 {
+				p := imaged(k)
+				m := newPooled(t, p, cfg, several)
+				got, _, emitted := runSeveral(m)
+				if i == 0 {
+					want = got
+				}
+				require.Equal(t, want, got)
+				require.Equal(t, i == 0, emitted > 0)
+				executed := m.Executed()
+				m.Finish()
+				require.Len(t, k, 1)
+				require.Equal(t, executed, m.Executed())
+				require.Empty(t, events(m))
+				require.Zero(t, m.Translated())
+				whole := maps.Clone(k)
+				require.NoError(t, m.Close())
+				p.Close()
+				require.Equal(t, whole, k)
+			}
+		})
+	}
+}

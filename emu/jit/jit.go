@@ -317,6 +317,38 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// blockCount returns how many blocks e knows.
+func (e *Engine) blockCount() int {
+	n := len(e.all)
+	if e.image != nil {
+		n += len(e.image.blocks)
+	}
+	return n
+}
+
+// Translated returns how many blocks e has translated of those that it knows.
+func (e *Engine) Translated() int { return len(e.all) }
+
+// Finish is called when e, whose counts were collected, will not run any more, nor will another engine of its pool: its image is written, and it forgets its code, which takes much memory.
+// It still knows how many instructions it has executed.
+func (e *Engine) Finish() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.gatherOnce()
+	e.gather()
+	if e.pool != nil {
+		e.pool.end(e)
+		e.imageName = ""
+	}
+	e.flush()
+	e.freshBlocks = nil
+	if e.releaseImage != nil {
+		e.releaseImage()
+		e.releaseImage = nil
+	}
+	e.arena.forget()
+}
+
 func (e *Engine) free() {
 	for _, w := range e.codeCaches {
 		if w != nil {

@@ -52,6 +52,8 @@ type Config struct {
 	OnGoBenchmark func(events []string, counts []uint64)
 	// Log gets warnings about requests.
 	Log io.Writer
+	// Reclaim, if it is set, is called when much of Go's heap has become garbage, and what comes next could use it.
+	Reclaim func()
 	// OnDump gets what was counted when the program asks for a dump, if it is set.
 	OnDump func(pid int, p *cgout.Profile)
 }
@@ -80,6 +82,8 @@ type Profiler struct {
 	manyNames bool
 	// renamed says that code got a name after the engine asked about it.
 	renamed bool
+	// noted are counts that the engine has no more, nil if it has all.
+	noted *notedCounts
 }
 
 // New returns a Profiler of e, which executes what is in m for the process pid.
@@ -232,6 +236,29 @@ func (p *Profiler) Snapshot() *cgout.Profile {
 	return p.costs.snapshot()
 }
 
+// A finisher is an engine that can be told that it, and others of its kind, will not run any more, when its counts were collected. Translated is how many blocks of code it knows that no earlier run has kept.
+type finisher interface {
+	Translated() int
+	Finish()
+}
+
+// manyBlocks is how many of these are worth it: engines take some 10 MB for them, and names were kept for few of them.
+const manyBlocks = 10_000
+
+// Finish is called before End if no process will run any more. What the engine knows of its code takes much memory, and so does naming what it counted, which comes afterwards.
+func (p *Profiler) Finish() {
+	e, ok := p.Engine.(finisher)
+	if !ok || p.calls != nil || p.discard || e.Translated() < manyBlocks {
+		return
+	}
+	p.noted = &notedCounts{}
+	p.Engine.Collect(0, ^emu.Addr(0), p.noted.add)
+	e.Finish()
+	if p.cfg.Reclaim != nil {
+		p.cfg.Reclaim()
+	}
+}
+
 // End returns the costs that were not dumped.
 func (p *Profiler) End() *cgout.Profile {
 	p.collect(0, ^emu.Addr(0))
@@ -268,7 +295,11 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 			p.costs.add(p.space, a, e, n)
 		})
 	} else {
-		p.Engine.Collect(lo, hi, func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) })
+		add := func(a emu.Addr, e emu.Event, n uint64) { p.costs.add(p.space, a, e, n) }
+		if p.noted != nil {
+			p.noted.each(add)
+		}
+		p.Engine.Collect(lo, hi, add)
 	}
 	if p.calls != nil {
 		p.collectCalls(lo, hi)

@@ -100,6 +100,8 @@ type End struct {
 	Engine emu.Engine
 	Mem    *mem.Space
 	Exit   Exit
+	// Last says that no process will run any more.
+	Last bool
 }
 
 // A Kernel is the virtual machine that all processes of one run share. The goroutine that calls Run owns it; others may

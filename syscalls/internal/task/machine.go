@@ -143,7 +143,7 @@ func (k *Kernel) report(m *Machine) {
 	p := m.owner
 	if k.Config.OnEnd != nil && !p.reported {
 		p.reported = true
-		k.Config.OnEnd(End{PID: p.PID, Argv: p.Argv, Engine: m.engine, Mem: m.mem, Exit: p.Status})
+		k.Config.OnEnd(End{PID: p.PID, Argv: p.Argv, Engine: m.engine, Mem: m.mem, Exit: p.Status, Last: len(k.Threads) == 0})
 	}
 }
 
