@@ -210,11 +210,14 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 			e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
 		}
 	}
-	// A few pages at a time, so that not all counts there are lie in tallies. All blocks with code on a page are known by it.
+	// A few pages at a time, so that not all counts there are lie in tallies. All blocks with code on a page are known by it, and some that jump there: their counts are for the
+	// page where they begin, if that comes too.
 	for pages := range slices.Chunk(e.pagesWithin(lo, hi), collectPages) {
 		for _, p := range pages {
 			for _, t := range e.pages[p] {
-				e.gatherBlock(t)
+				if begin := t.pc.PageDown(); begin == p || begin+emu.PageSize <= lo || begin >= hi {
+					e.gatherBlock(t)
+				}
 			}
 		}
 		drain(lo, min(hi, pages[len(pages)-1]+emu.PageSize))

@@ -341,7 +341,13 @@ func (e *Engine) Finish() {
 		e.imageName = ""
 	}
 	e.flush()
-	e.freshBlocks = nil
+	// Blocks know each other.
+	e.translation, e.freshBlocks, e.pages, e.peeks, e.sums = translation{}, nil, nil, nil, nil
+	for _, w := range e.codeCaches {
+		if w != nil {
+			w.tbs, w.retained = nil, nil
+		}
+	}
 	if e.releaseImage != nil {
 		e.releaseImage()
 		e.releaseImage = nil
