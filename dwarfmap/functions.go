@@ -22,23 +22,22 @@ func (o *Object) Functions(f func(fileOffset uint64, symbol string)) {
 		if m == nil {
 			continue
 		}
-		data, names, err := m.symbols(m.section(section))
-		if err != nil {
-			o.fail(err)
-		}
-		for ; len(data) >= symSize; data = data[symSize:] {
+		err := m.eachSymbol(m.section(section), func(data, names []byte) {
 			kind, index := elf.SymType(data[4]&15), elf.SectionIndex(binary.LittleEndian.Uint16(data[6:]))
 			if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || index == elf.SHN_UNDEF {
-				continue
+				return
 			}
 			name := stringAt(names, uint64(binary.LittleEndian.Uint32(data)))
 			name, _, _ = bytes.Cut(name, []byte("@"))
 			if len(name) == 0 {
-				continue
+				return
 			}
 			if off, ok := o.fileOffset(binary.LittleEndian.Uint64(data[8:])); ok {
 				f(off, string(name))
 			}
+		})
+		if err != nil {
+			o.fail(err)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func TestCompressedTogether(t *testing.T) {
 	require.NoError(t, o.Err())
 	o = openELF(t, table(len(zeros)))
 	require.Equal(t, Unknown, o.Lookup(textAt).Func)
-	require.ErrorContains(t, o.Err(), "section .symtab: names: 41943046 bytes are too many: a file of this size may have")
+	require.ErrorContains(t, o.Err(), "section .symtab: 41943064 bytes are too many: a file of this size may have")
 }
 
 // TestManyUnits has units that all look for a declaration in one long table.

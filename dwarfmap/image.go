@@ -108,7 +108,7 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes are too many", max(s.Size, s.FileSize))
 	}
 	m.room.grant(s.FileSize)
-	gnu := strings.HasPrefix(s.Name, ".zdebug_")
+	gnu := gnuCompressed(s)
 	if s.Type == elf.SHT_NOBITS {
 		return s.Data() // an error
 	}
@@ -143,14 +143,52 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 	return inflate(padded, int(size), m.stopped)
 }
 
+// gnuCompressed reports whether a section is compressed in the way of GNU tools.
+func gnuCompressed(s *elf.Section) bool { return strings.HasPrefix(s.Name, ".zdebug_") }
+
+// parts calls f with the contents of a section, in parts of a size: if it is not compressed, no more than one is in memory, until f returns.
+func (m *image) parts(s *elf.Section, size int, f func(part []byte)) error {
+	if gnuCompressed(s) || s.Flags&elf.SHF_COMPRESSED != 0 || s.Type == elf.SHT_NOBITS || s.FileSize <= uint64(size) || s.FileSize > maxSection {
+		all, err := m.contents(s)
+		for len(all) > 0 {
+			n := min(size, len(all))
+			f(all[:n])
+			all = all[n:]
+		}
+		return err
+	}
+	m.room.grant(s.FileSize)
+	if err := m.holds(s.Offset, s.FileSize); err != nil {
+		return err
+	}
+	part := make([]byte, size)
+	for at := uint64(0); at < s.FileSize; at += uint64(size) {
+		if m.stopped() {
+			return ErrStopped
+		}
+		b := part[:min(uint64(size), s.FileSize-at)]
+		if _, err := m.r.ReadAt(b, int64(s.Offset+at)); err != nil {
+			return err
+		}
+		f(b)
+	}
+	return nil
+}
+
+// holds returns an error if the file ends before a part of it does. Who takes memory for that asks before.
+func (m *image) holds(off, size uint64) error {
+	if size == 0 {
+		return nil
+	}
+	var last [1]byte
+	_, err := m.r.ReadAt(last[:], int64(off+size-1))
+	return err
+}
+
 // read reads a part of the file, with inflatePadding bytes behind it.
 func (m *image) read(off, size uint64) ([]byte, error) {
-	var last [1]byte
-	if size > 0 {
-		// Before memory is taken for it.
-		if _, err := m.r.ReadAt(last[:], int64(off+size-1)); err != nil {
-			return nil, err
-		}
+	if err := m.holds(off, size); err != nil {
+		return nil, err
 	}
 	b := make([]byte, size+inflatePadding)
 	const part = 4 << 20

@@ -193,50 +193,57 @@ func (o *Object) goSymbols() *goTable {
 // symSize is the size of an Elf64_Sym.
 const symSize = 24
 
-// symbols returns a table of symbols and the table of their names.
-func (m *image) symbols(s *elf.Section) (data, names []byte, err error) {
+// eachSymbol calls f with each symbol of a table, which is good until f returns, and the table of their names.
+func (m *image) eachSymbol(s *elf.Section, f func(sym, names []byte)) error {
 	if s.Link == 0 || int(s.Link) >= len(m.elf.Sections) {
-		return nil, nil, fmt.Errorf("section %s: no string table %d", s.Name, s.Link)
-	}
-	if data, err = m.contents(s); err != nil {
-		return nil, nil, fmt.Errorf("section %s: %w", s.Name, err)
+		return fmt.Errorf("section %s: no string table %d", s.Name, s.Link)
 	}
 	strs := m.elf.Sections[s.Link]
 	if strs.Type != elf.SHT_STRTAB {
-		return nil, nil, fmt.Errorf("section %s: section %d is no string table", s.Name, s.Link)
+		return fmt.Errorf("section %s: section %d is no string table", s.Name, s.Link)
 	}
-	if names, err = m.contents(strs); err != nil {
-		return nil, nil, fmt.Errorf("section %s: names: %w", s.Name, err)
+	names, err := m.contents(strs)
+	if err != nil {
+		return fmt.Errorf("section %s: names: %w", s.Name, err)
 	}
-	return data, names, nil
+	err = m.parts(s, symbolsAtOnce*symSize, func(data []byte) {
+		for ; len(data) >= symSize; data = data[symSize:] {
+			f(data[:symSize], names)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	return nil
 }
+
+// symbolsAtOnce is how many symbols are in memory as the file has them: large tables have millions.
+const symbolsAtOnce = 8 << 10
 
 // readSymbols appends the symbols of a section that name code.
 func (o *Object) readSymbols(m *image, name string) error {
-	data, names, err := m.symbols(m.section(name))
-	if err != nil {
-		return err
-	}
-	t := o.symtab
-	t.strs = append(t.strs, names)
+	t, section := o.symtab, m.section(name)
 	other, bias := o.notText(m)
-	t.syms = slices.Grow(t.syms, len(data)/symSize)
-	for ; len(data) >= symSize; data = data[symSize:] {
-		sym := symbol{name: nameRef{uint32(len(t.strs) - 1), binary.LittleEndian.Uint32(data)}}
+	table := len(t.strs)
+	return m.eachSymbol(section, func(data, names []byte) {
+		if len(t.strs) == table {
+			t.strs = append(t.strs, names)
+			t.syms = slices.Grow(t.syms, int(section.Size/symSize))
+		}
+		sym := symbol{name: nameRef{uint32(table), binary.LittleEndian.Uint32(data)}}
 		kind, bind := data[4]&15, data[4]>>4
 		value := binary.LittleEndian.Uint64(data[8:])
 		sym.addr = value + bias
 		sym.size = symbolSize(binary.LittleEndian.Uint64(data[16:]))
 		if !codeKind(kind, bind) || sym.size == 0 || uint32(value) == 0 ||
 			int(sym.name.off) >= len(names) || names[sym.name.off] == 0 {
-			continue
+			return
 		}
 		if inAny(other, sym.addr) || !o.execs.has(sym.addr, sym.addr+sym.size) {
-			continue
+			return
 		}
 		t.syms = append(t.syms, sym)
-	}
-	return nil
+	})
 }
 
 func codeKind(kind, bind byte) bool {

@@ -18,23 +18,21 @@ type codeCache struct {
 	shadow   shadow
 }
 
-func (e *Engine) newCodeCache(c emu.Counting) (*codeCache, error) {
-	w := &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}, miss: e.hostAddr(e.stubs.miss)}}
-	if !e.suspended {
-		if err := w.reserve(e.mem.Limit()); err != nil {
-			w.release()
-			return nil, err
-		}
-	}
-	return w, nil
+// newCodeCache makes one without addresses.
+func newCodeCache(c emu.Counting) *codeCache {
+	return &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}}
 }
 
-// reserve gives w its addresses, for a guest with limit.
+// reserve gives w its addresses, for a guest with limit. After an error it has none.
 func (w *codeCache) reserve(limit emu.Addr) error {
-	if err := w.table.reserve(); err != nil {
-		return err
+	err := w.table.reserve()
+	if err == nil {
+		err = w.shadow.reserve(limit)
 	}
-	return w.shadow.reserve(limit)
+	if err != nil {
+		w.release()
+	}
+	return err
 }
 
 // release gives them back: lookups and returns will miss, and learn again.
@@ -136,8 +134,9 @@ func (e *Engine) SetCounting(c emu.Counting) {
 		return
 	}
 	if e.codeCaches[c] == nil {
-		w, err := e.newCodeCache(c)
-		if err != nil {
+		w := newCodeCache(c)
+		w.table.miss = e.table.miss
+		if !e.suspended && w.reserve(e.mem.Limit()) != nil {
 			// There is no address space for another: this one's code makes room.
 			e.flush()
 			e.codeCaches[e.counting], e.codeCaches[c] = nil, e.codeCache
@@ -202,7 +201,7 @@ func (e *Engine) live() int {
 func (e *Engine) flush() {
 	e.gather()
 	clear(e.pages)
-	clear(e.peeks)
+	e.peeks.forget()
 	clear(e.sums)
 	clear(e.behindPOPF)
 	e.all, e.dead, e.retainedBlocks, e.once = nil, 0, 0, nil

@@ -157,10 +157,10 @@ const (
 // block depends on.
 func (e *Engine) flagsAtTarget(a emu.Addr) peek {
 	e.depend(a)
-	p, ok := e.peeks[a]
+	p, ok := e.peeks.at(a)
 	if !ok {
 		p = e.examineFlags(a)
-		e.peeks[a] = p
+		e.peeks.put(a, p)
 	}
 	e.lookaheads = append(e.lookaheads, lookahead{a, p})
 	return p

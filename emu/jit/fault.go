@@ -263,10 +263,16 @@ func flagsOf(flags, rax uint64) uint64 {
 }
 
 // unfilled reports whether a lookup found a page of the jump table without entries, and the host jumped to 0, or as far beyond it as calls go on beyond what they
-// look up. What RET finds in the place of the shadow stack may lead there too: R11 then has what takes RSP there, which is no address of code.
+// look up. Where RET finds nothing in the place of the shadow stack it leads there too: the registers of a lookup are the guest's then.
 func (e *Engine) unfilled() bool {
-	rip := e.get(stSigRIP)
-	return (rip == 0 || rip == receivedSize && e.calls != nil) && emu.Addr(e.get(stRegs+8*int(regTarget))) < maxCode
+	table, target := e.get(stRegs+8*int(regTable)), emu.Addr(e.get(stRegs+8*int(regTarget)))
+	switch e.get(stSigRIP) {
+	case 0:
+		return table == uint64(e.table.base) && target < maxCode
+	case receivedSize:
+		return e.calls != nil && table == receivedSize && target < maxCode
+	}
+	return false
 }
 
 // lookupFault handles a jump-table lookup, by t, of an address that has no entry.

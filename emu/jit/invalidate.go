@@ -24,7 +24,7 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 		}
 	}
 	if any {
-		clear(e.peeks)
+		e.peeks.forget()
 	}
 }
 

@@ -116,7 +116,7 @@ type Engine struct {
 	exits        [][]exit // in chunks
 	decoded      []*ginsn // instructions at exits, the first one of none
 	backEdges    []*exit
-	peeks        map[emu.Addr]peek
+	peeks        peeks
 	sums         map[emu.Addr]pageSum // of pages, as they were when they got their first block
 	pool         *Pool                // that it belongs to, or nil
 	image        *image               // nil if it began with none, or has forgotten it
@@ -203,15 +203,22 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 		return nil, err
 	}
 	sim := newSimulation(&cfg, avx512 && cfg.Model.XCR0&emu.XAVX512 == 0)
+	// What takes most addresses comes first: where they are scarce there may be just one gap for it, in which the rest would lie.
+	first := newCodeCache(emu.CountAll)
+	if err := first.reserve(m.Limit()); err != nil {
+		return nil, err
+	}
 	a, err := mapArena()
 	if err != nil {
+		first.release()
 		return nil, err
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
 		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
-		peeks: map[emu.Addr]peek{}, sums: map[emu.Addr]pageSum{}, lists: &lists{}, decoded: make([]*ginsn, 1), translation: translation{block: make([]ginsn, 0, maxBlock+1)},
+		peeks: newPeeks(minPeeks), sums: map[emu.Addr]pageSum{}, lists: &lists{}, decoded: make([]*ginsn, 1), translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
+	e.codeCaches[emu.CountAll] = first
 	e.attach(m, cfg)
 	e.budgeted = cfg.Limited
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
@@ -270,9 +277,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 		}
 	}
 	e.emitStubs()
-	if e.codeCaches[emu.CountAll], err = e.newCodeCache(emu.CountAll); err != nil {
-		return err
-	}
+	e.codeCaches[emu.CountAll].table.miss = e.hostAddr(e.stubs.miss)
 	e.set(stCodeLo, uint64(e.arena.base+codeOff))
 	e.set(stCodeHi, uint64(e.arena.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
@@ -342,7 +347,7 @@ func (e *Engine) Finish() {
 	}
 	e.flush()
 	// Blocks know each other.
-	e.translation, e.freshBlocks, e.pages, e.peeks, e.sums = translation{}, nil, nil, nil, nil
+	e.translation, e.freshBlocks, e.pages, e.sums = translation{}, nil, nil, nil
 	for _, w := range e.codeCaches {
 		if w != nil {
 			w.tbs, w.retained = nil, nil

@@ -239,7 +239,7 @@ func (e *Engine) retire() {
 		w.forget()
 	}
 	clear(e.pages)
-	clear(e.peeks)
+	e.peeks.forget()
 	clear(e.sums)
 	for ev := range e.collected {
 		e.collected[ev].Clear()

@@ -211,7 +211,7 @@ func (e *Engine) sameCode(l *lists, r *blockRecord) bool {
 		code = code[s.n:]
 	}
 	for _, p := range l.lookaheads.of(r, inLookaheads) {
-		found, ok := e.peeks[p.at]
+		found, ok := e.peeks.at(p.at)
 		if !ok {
 			found = e.examineFlags(p.at)
 		}

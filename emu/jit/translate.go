@@ -248,7 +248,7 @@ func (e *Engine) register(t *tb) error {
 		e.gatherOnce()
 		e.once = t
 		e.dead++
-		clear(e.peeks)
+		e.peeks.forget()
 		return nil
 	}
 	for _, p := range t.pages() {

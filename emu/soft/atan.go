@@ -1,5 +1,7 @@
 package soft
 
+import "sync"
+
 // atan.go: FPATAN. SDM Vol. 2, FPATAN; its table has the special operands.
 
 var (
@@ -59,9 +61,10 @@ func arctan2(y, x wide) wide {
 }
 
 // arctans has atan(k/32). The reference has 67 bits of them.
-var arctans = makeArctans()
+var arctans = sync.OnceValue(makeArctans)
 
-func makeArctans() (t [33]wide) {
+func makeArctans() *[33]wide {
+	var t [33]wide
 	var sum wide
 	for k := range uint64(32) {
 		// atan((k+1)/32) - atan(k/32) = atan(1/32 / (1 + (k+1)/32 * k/32))
@@ -69,7 +72,7 @@ func makeArctans() (t [33]wide) {
 		sum = sum.add(arctanSmall(makeWide(false, 0, num).div(makeWide(false, 0, den))))
 		t[k+1] = sum.nearest()
 	}
-	return t
+	return &t
 }
 
 // arctan returns atan(y/x) for 0 < y <= x.
@@ -92,10 +95,10 @@ func arctan(y, x wide) wide {
 	}
 	num := makeWide(neg, 0, a.sub(b))
 	if num.m.isZero() {
-		return arctans[k]
+		return arctans()[k]
 	}
 	den := makeWide(false, 0, xm.shl(5).add(ym.timesSmall(k)))
-	return arctans[k].add(arctanSmall(num.div(den)))
+	return arctans()[k].add(arctanSmall(num.div(den)))
 }
 
 // arctanQuotient returns atan(y/x) for a small quotient. The reference has 67
@@ -122,6 +125,6 @@ func nearestFraction(y, x u128) uint64 {
 func arctanSmall(t wide) wide {
 	z := t.mul(t).fixed(127)
 	const last = 15 // 2^-(8*16) / 33 < 2^-128
-	sum := z.polynomial(&inverse, 1, 2, last, true)
+	sum := z.polynomial(inverse(), 1, 2, last, true)
 	return makeWide(t.neg, t.exp+1, t.m.mul128(sum))
 }

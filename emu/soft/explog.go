@@ -1,5 +1,7 @@
 package soft
 
+import "sync"
+
 // explog.go: F2XM1, FYL2X, FYL2XP1. SDM Vol. 2, the entry of each mnemonic;
 // the tables there have the special operands.
 
@@ -39,7 +41,7 @@ func F2xm1(x F80, cw uint16) Result {
 	product := w.mul(ln2Internal)
 	switch {
 	case w.exp >= -2:
-		product = expm1(w.mul(ln2)).add(expErrors[breakpoint16(w)])
+		product = expm1(w.mul(ln2)).add(expErrors()[breakpoint16(w)])
 	case w.exp >= smallest:
 		// The first term has 67 bits, the sum of the others 64.
 		first := product.internal()
@@ -52,7 +54,7 @@ func F2xm1(x F80, cw uint16) Result {
 // From 1/4 on the reference adds a correction to the result for a breakpoint,
 // the middle of a sixteenth of the interval between powers of two. What it has
 // of the breakpoints has 67 bits. expErrors tells how much too large they are.
-var expErrors = makeExpErrors()
+var expErrors = sync.OnceValue(makeExpErrors)
 
 // breakpoint16 returns the index of the breakpoint for 1/4 <= |x| < 1.
 func breakpoint16(x wide) int {
@@ -63,13 +65,14 @@ func breakpoint16(x wide) int {
 	return i
 }
 
-func makeExpErrors() (t [64]wide) {
+func makeExpErrors() *[64]wide {
+	var t [64]wide
 	for i := range t {
 		x := wide{neg: i >= 32, exp: i/16%2 - 2, m: u128{hi: uint64(2*(i%16)+33) << 58}}
 		v := expm1(x.mul(ln2))
 		t[i] = v.nearest().add(v.negated())
 	}
-	return t
+	return &t
 }
 
 // expm1 returns e^x - 1 for |x| < ln2.
@@ -77,7 +80,7 @@ func expm1(x wide) wide {
 	// The sum of x^k / (k+1)! over k = 0, 1, ... is positive.
 	z := x.fixed(127)
 	const last = 30 // ln2^31 / 32! < 2^-128
-	sum := z.polynomial(&inverseFactorial, 1, 1, last, x.neg)
+	sum := z.polynomial(inverseFactorial(), 1, 1, last, x.neg)
 	return makeWide(x.neg, x.exp+1, x.m.mul128(sum))
 }
 
@@ -218,5 +221,5 @@ func atanhLog(s wide) wide {
 // ... for z <= 0.1716^2.
 func atanhSeries(z u128, first int) u128 {
 	const last = 24 // 0.1716^50 < 2^-127
-	return z.polynomial(&inverse, 2*first+1, 2, last-first, false)
+	return z.polynomial(inverse(), 2*first+1, 2, last-first, false)
 }

@@ -1,5 +1,7 @@
 package soft
 
+import "sync"
+
 // trig.go: FSIN, FCOS, FSINCOS, FPTAN. SDM Vol. 2, the entry of each mnemonic;
 // the reduction: Vol. 1, "Approximation of Pi".
 
@@ -119,7 +121,7 @@ func sine(angle wide, quadrant int) wide {
 	r := exactSine(angle, quadrant&1)
 	if angle.exp >= -2 {
 		i := breakpoint(angle)
-		e := sineErrors[quadrant&1][i]
+		e := sineErrors()[quadrant&1][i]
 		e.neg = e.neg != r.neg
 		r = r.add(e)
 	}
@@ -145,12 +147,13 @@ func exactSine(angle wide, quadrant int) wide {
 // breakpoint, the middle of a quarter of the interval between powers of two.
 // What it has of the breakpoints has 67 bits. sineErrors tells how much too
 // large they are, for sine and cosine.
-var sineErrors = makeSineErrors()
+var sineErrors = sync.OnceValue(makeSineErrors)
 
 // breakpoint returns the index of the breakpoint of an angle in [1/4, 1).
 func breakpoint(angle wide) int { return (angle.exp+2)*4 + int(angle.m.hi>>61&3) }
 
-func makeSineErrors() (t [2][7]wide) {
+func makeSineErrors() *[2][7]wide {
+	var t [2][7]wide
 	for i := range 7 {
 		// 4/4, ..., 7/4 and half a quarter more
 		middle := wide{exp: i/4 - 2, m: u128{hi: uint64(2*(i%4)+9) << 60}}
@@ -159,7 +162,7 @@ func makeSineErrors() (t [2][7]wide) {
 			t[q][i] = v.nearest().add(v.negated())
 		}
 	}
-	return t
+	return &t
 }
 
 // smallest is the exponent of the angles from which on the reference does not
@@ -170,7 +173,7 @@ const smallest = -68
 // is less than 1.
 func alternating(z u128, odd int) u128 {
 	const last = 16 // (pi/4)^34 / 34! < 2^-128
-	sum := z.polynomial(&inverseFactorial, odd, 2, last, true)
+	sum := z.polynomial(inverseFactorial(), odd, 2, last, true)
 	if sum == one {
 		sum = one.sub(u128{lo: 1})
 	}

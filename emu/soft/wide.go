@@ -1,5 +1,7 @@
 package soft
 
+import "sync"
+
 // A wide is a real number in the precision of intermediate results: its value
 // is m * 2^exp, negated if neg, where m has 127 bits after the point. A wide is
 // normal: m is in [1, 2), or zero for zero.
@@ -94,26 +96,28 @@ func (a wide) fixed(n int) u128 {
 	return a.m.shr(uint(shift))
 }
 
-// The tables hold numbers with 127 bits after the point, truncated.
+// The tables, made when they are used first, hold numbers with 127 bits after the point, truncated.
 var (
-	inverse          = makeInverses()   // 1/n
-	inverseFactorial = makeFactorials() // 1/n!
+	inverse          = sync.OnceValue(makeInverses)   // 1/n
+	inverseFactorial = sync.OnceValue(makeFactorials) // 1/n!
 )
 
 // tableSize is one more than the largest n of the tables.
 const tableSize = 60
 
-func makeInverses() (t [tableSize]u128) {
+func makeInverses() *[tableSize]u128 {
+	var t [tableSize]u128
 	for n := uint64(1); n < tableSize; n++ {
 		t[n] = one.divSmall(n)
 	}
-	return t
+	return &t
 }
 
-func makeFactorials() (t [tableSize]u128) {
+func makeFactorials() *[tableSize]u128 {
+	var t [tableSize]u128
 	t[0] = one
 	for n := uint64(1); n < tableSize; n++ {
 		t[n] = t[n-1].divSmall(n)
 	}
-	return t
+	return &t
 }

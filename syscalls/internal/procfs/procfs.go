@@ -82,7 +82,7 @@ var procFiles = map[string]*files.VNode{
 	"mounts":      files.LinkNode(func(*task.Thread) string { return "self/mounts" }),
 	"cmdline":     files.TextNode("cgemu\n"),
 	"net":         files.LinkNode(func(*task.Thread) string { return "self/net" }),
-	"sys":         procSys,
+	"sys":         lateNode(procSys),
 }
 
 // uuid is a random UUID (RFC 9562, version 4).

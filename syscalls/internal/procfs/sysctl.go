@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -11,40 +12,57 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// procSys is /proc/sys: the settings of the virtual machine, which cannot be changed.
-var procSys = settingsNode(map[string]string{
-	"kernel/osrelease": task.UnameRelease, "kernel/ostype": "Linux", "kernel/version": task.UnameVersion,
-	"kernel/hostname": task.HostName, "kernel/domainname": "(none)", "kernel/pid_max": "32768",
-	"kernel/ngroups_max": "65536", "kernel/cap_last_cap": fmt.Sprint(task.LastCap), "kernel/threads-max": "62000",
-	"kernel/randomize_va_space": "0", "kernel/perf_event_paranoid": "4", "kernel/core_pattern": "core",
-	"kernel/sched_rt_period_us": "1000000", "kernel/sched_rt_runtime_us": "950000", "kernel/seccomp/actions_avail": "",
-	"kernel/tainted": "0", "kernel/overflowuid": "65534", "kernel/overflowgid": "65534", "kernel/random/boot_id": strings.TrimSuffix(bootID, "\n"),
-	"kernel/random/entropy_avail": "256", "kernel/random/poolsize": "256",
-	"kernel/shmmax": "18446744073692774399", "kernel/shmall": "18446744073692774399", "kernel/shmmni": "4096",
-	"kernel/sem": "32000\t1024000000\t500\t32000", "kernel/msgmax": "8192", "kernel/msgmnb": "16384", "kernel/msgmni": "32000",
-	"kernel/keys/maxkeys": "200", "kernel/dmesg_restrict": "1", "kernel/kptr_restrict": "1", "kernel/panic": "0",
+// procSys makes /proc/sys: the settings of the virtual machine, which cannot be changed.
+func procSys() *files.VNode {
+	return settingsNode(settings(), map[string]*files.VNode{
+		"kernel/random/uuid": files.FileNode(func(t *task.Thread) []byte { return []byte(uuid(t.Kernel) + "\n") }),
+	})
+}
 
-	"vm/overcommit_memory": "0", "vm/overcommit_ratio": "50", "vm/overcommit_kbytes": "0", "vm/max_map_count": "65530",
-	"vm/mmap_min_addr": "65536", "vm/swappiness": "60", "vm/dirty_ratio": "20", "vm/dirty_background_ratio": "10", "vm/nr_hugepages": "0",
+// lateNode is the directory that make makes when it is looked into first.
+func lateNode(make func() *files.VNode) *files.VNode {
+	dir := sync.OnceValue(make)
+	return &files.VNode{
+		Mode:  linux.S_IFDIR | 0o555,
+		Names: func(t *task.Thread) []string { return dir().Names(t) },
+		Child: func(t *task.Thread, name string) *files.VNode { return dir().Child(t, name) },
+	}
+}
 
-	"fs/file-max": "9223372036854775807", "fs/nr_open": "1048576", "fs/pipe-max-size": "1048576", "fs/file-nr": "1024\t0\t9223372036854775807",
-	"fs/pipe-user-pages-soft": "16384", "fs/pipe-user-pages-hard": "0", "fs/aio-max-nr": "65536", "fs/aio-nr": "0",
-	"fs/inotify/max_user_watches": "65536", "fs/inotify/max_queued_events": "16384", "fs/inotify/max_user_instances": "128",
-	"fs/epoll/max_user_watches": "1000000", "fs/protected_hardlinks": "1", "fs/protected_symlinks": "1",
-	"fs/mqueue/msg_max": "10", "fs/mqueue/msgsize_max": "8192", "fs/mqueue/queues_max": "256", "fs/mqueue/msg_default": "10", "fs/mqueue/msgsize_default": "8192",
+// settings are the lines of the files of procSys, by their paths.
+func settings() map[string]string {
+	return map[string]string{
+		"kernel/osrelease": task.UnameRelease, "kernel/ostype": "Linux", "kernel/version": task.UnameVersion,
+		"kernel/hostname": task.HostName, "kernel/domainname": "(none)", "kernel/pid_max": "32768",
+		"kernel/ngroups_max": "65536", "kernel/cap_last_cap": fmt.Sprint(task.LastCap), "kernel/threads-max": "62000",
+		"kernel/randomize_va_space": "0", "kernel/perf_event_paranoid": "4", "kernel/core_pattern": "core",
+		"kernel/sched_rt_period_us": "1000000", "kernel/sched_rt_runtime_us": "950000", "kernel/seccomp/actions_avail": "",
+		"kernel/tainted": "0", "kernel/overflowuid": "65534", "kernel/overflowgid": "65534", "kernel/random/boot_id": strings.TrimSuffix(bootID, "\n"),
+		"kernel/random/entropy_avail": "256", "kernel/random/poolsize": "256",
+		"kernel/shmmax": "18446744073692774399", "kernel/shmall": "18446744073692774399", "kernel/shmmni": "4096",
+		"kernel/sem": "32000\t1024000000\t500\t32000", "kernel/msgmax": "8192", "kernel/msgmnb": "16384", "kernel/msgmni": "32000",
+		"kernel/keys/maxkeys": "200", "kernel/dmesg_restrict": "1", "kernel/kptr_restrict": "1", "kernel/panic": "0",
 
-	"net/core/somaxconn": strconv.Itoa(linux.SOMAXCONN), "net/core/rmem_default": strconv.Itoa(net.SockBuf), "net/core/wmem_default": strconv.Itoa(net.SockBuf),
-	"net/core/rmem_max": strconv.Itoa(net.SockBuf), "net/core/wmem_max": strconv.Itoa(net.SockBuf), "net/core/netdev_max_backlog": "1000", "net/core/optmem_max": "131072",
-	"net/ipv4/ip_local_port_range":        fmt.Sprintf("%d\t%d", net.FirstPort, net.LastPort),
-	"net/ipv4/ip_unprivileged_port_start": strconv.Itoa(net.PrivilegedPort), "net/ipv4/ip_forward": "0", "net/ipv4/ip_default_ttl": "64", "net/ipv4/ip_nonlocal_bind": "0",
-	"net/ipv4/tcp_rmem": "4096\t131072\t6291456", "net/ipv4/tcp_wmem": "4096\t16384\t4194304", "net/ipv4/tcp_syncookies": "1", "net/ipv4/tcp_fin_timeout": "60",
-	"net/ipv4/tcp_keepalive_time": "7200", "net/ipv4/tcp_keepalive_intvl": "75", "net/ipv4/tcp_keepalive_probes": "9", "net/ipv4/tcp_max_syn_backlog": "512",
-	"net/ipv4/tcp_tw_reuse": "2", "net/ipv4/tcp_timestamps": "1", "net/ipv4/tcp_sack": "1", "net/ipv4/tcp_window_scaling": "1", "net/ipv4/tcp_fastopen": "1",
-	"net/ipv4/tcp_congestion_control": "cubic", "net/ipv4/tcp_available_congestion_control": "cubic", "net/ipv4/ping_group_range": "1\t0",
-	"net/ipv6/bindv6only": "0", "net/unix/max_dgram_qlen": "10",
-}, map[string]*files.VNode{
-	"kernel/random/uuid": files.FileNode(func(t *task.Thread) []byte { return []byte(uuid(t.Kernel) + "\n") }),
-})
+		"vm/overcommit_memory": "0", "vm/overcommit_ratio": "50", "vm/overcommit_kbytes": "0", "vm/max_map_count": "65530",
+		"vm/mmap_min_addr": "65536", "vm/swappiness": "60", "vm/dirty_ratio": "20", "vm/dirty_background_ratio": "10", "vm/nr_hugepages": "0",
+
+		"fs/file-max": "9223372036854775807", "fs/nr_open": "1048576", "fs/pipe-max-size": "1048576", "fs/file-nr": "1024\t0\t9223372036854775807",
+		"fs/pipe-user-pages-soft": "16384", "fs/pipe-user-pages-hard": "0", "fs/aio-max-nr": "65536", "fs/aio-nr": "0",
+		"fs/inotify/max_user_watches": "65536", "fs/inotify/max_queued_events": "16384", "fs/inotify/max_user_instances": "128",
+		"fs/epoll/max_user_watches": "1000000", "fs/protected_hardlinks": "1", "fs/protected_symlinks": "1",
+		"fs/mqueue/msg_max": "10", "fs/mqueue/msgsize_max": "8192", "fs/mqueue/queues_max": "256", "fs/mqueue/msg_default": "10", "fs/mqueue/msgsize_default": "8192",
+
+		"net/core/somaxconn": strconv.Itoa(linux.SOMAXCONN), "net/core/rmem_default": strconv.Itoa(net.SockBuf), "net/core/wmem_default": strconv.Itoa(net.SockBuf),
+		"net/core/rmem_max": strconv.Itoa(net.SockBuf), "net/core/wmem_max": strconv.Itoa(net.SockBuf), "net/core/netdev_max_backlog": "1000", "net/core/optmem_max": "131072",
+		"net/ipv4/ip_local_port_range":        fmt.Sprintf("%d\t%d", net.FirstPort, net.LastPort),
+		"net/ipv4/ip_unprivileged_port_start": strconv.Itoa(net.PrivilegedPort), "net/ipv4/ip_forward": "0", "net/ipv4/ip_default_ttl": "64", "net/ipv4/ip_nonlocal_bind": "0",
+		"net/ipv4/tcp_rmem": "4096\t131072\t6291456", "net/ipv4/tcp_wmem": "4096\t16384\t4194304", "net/ipv4/tcp_syncookies": "1", "net/ipv4/tcp_fin_timeout": "60",
+		"net/ipv4/tcp_keepalive_time": "7200", "net/ipv4/tcp_keepalive_intvl": "75", "net/ipv4/tcp_keepalive_probes": "9", "net/ipv4/tcp_max_syn_backlog": "512",
+		"net/ipv4/tcp_tw_reuse": "2", "net/ipv4/tcp_timestamps": "1", "net/ipv4/tcp_sack": "1", "net/ipv4/tcp_window_scaling": "1", "net/ipv4/tcp_fastopen": "1",
+		"net/ipv4/tcp_congestion_control": "cubic", "net/ipv4/tcp_available_congestion_control": "cubic", "net/ipv4/ping_group_range": "1\t0",
+		"net/ipv6/bindv6only": "0", "net/unix/max_dgram_qlen": "10",
+	}
+}
 
 // settingsNode is a tree of files by their paths: those of lines have one line each, others are nodes.
 func settingsNode(lines map[string]string, others map[string]*files.VNode) *files.VNode {
