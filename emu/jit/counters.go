@@ -19,7 +19,7 @@ const (
 // newCounter returns the index of a fresh counter whose every count adds weight to
 // the instructions executed.
 func (e *Engine) newCounter(weight int) int {
-	e.weights = append(e.weights, int16(weight))
+	e.weights = push(e.weights, int16(weight))
 	return len(e.weights) - 1
 }
 

@@ -27,7 +27,8 @@ import (
 
 // Images keeps images between runs.
 type Images interface {
-	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, or of all, which must not be looked at any more.
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which is read again when it is
+	// looked at; or of all, which must not be looked at any more.
 	Load(name string) (image []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
@@ -124,6 +125,9 @@ type image struct {
 	// taken has those that have been, nil for others; count is how many.
 	taken []*tb
 	count int
+	// body has its lists; free gives the memory of a part of it back.
+	body []byte
+	free func(part []byte)
 	// counts says in which parts of the counters, of countersPart each, there are some of these blocks.
 	counts []bool
 }
@@ -173,7 +177,8 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 		e.metered = true
 		return errImage
 	}
-	img, known := &image{}, &lists{}
+	img, known := &image{free: release}, &lists{}
+	img.body = b
 	for i, l := range img.views(known) {
 		n := h.Sizes[i]
 		if n < 0 || n > int64(len(b)) {
@@ -190,12 +195,14 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	if len(b) != code+far || !bytes.Equal(b[:stubs], e.arena.mem[codeOff:e.stubs.end]) {
 		return errImage
 	}
+	img.body = img.body[:len(img.body)-len(b)]
 	e.arena.enlarge(8*len(img.weights), code)
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
 	release(b)
 	e.lists = known
 	e.beginWith(img, &h)
+	img.relieve()
 	e.releaseImage = func() { release(all) }
 	return nil
 }
@@ -263,11 +270,24 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 		if e.unchanged(e.lists, r) {
 			t := e.blockOf(r)
 			img.used[i], img.taken[i] = true, t
-			img.count++
+			if img.count++; img.count%relieved == 0 {
+				img.relieve()
+			}
 			return t
 		}
 	}
 	return nil
+}
+
+// relieved is after how many blocks that were taken pages of the image are given back.
+const relieved = 1 << 13
+
+// relieve gives the pages of a large image's lists back: most were looked at for blocks that are known now. To read one again takes a page fault.
+func (i *image) relieve() {
+	const large = 4 << 20
+	if len(i.body) > large {
+		i.free(i.body)
+	}
 }
 
 // marked reports whether one of the instructions of a block of the image has a mark.
@@ -299,7 +319,7 @@ func (e *Engine) blockOf(r *blockRecord) *tb {
 		}
 		e.forgetArc(to)
 		if x.back && x.kind == exitLink {
-			e.backEdges = append(e.backEdges, to)
+			e.backEdges = push(e.backEdges, to)
 		}
 	}
 	return t

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
@@ -108,6 +109,14 @@ func (l *list[T]) of(r *blockRecord, k int) []T {
 	}
 	chunk, at := chunkOf(i - len(l.image))
 	return l.chunks[chunk][at : at+n : at+n]
+}
+
+// push appends x to a list that may grow long, which then has twice the room: what it leaves behind is no more than it has.
+func push[T any](list []T, x T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), minChunk))
+	}
+	return append(list, x)
 }
 
 // blockSlab is how many blocks are allocated at once: they do not move.

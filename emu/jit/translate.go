@@ -98,7 +98,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitStubsDue()
 	e.swap()
 	e.keep(t)
-	e.all = append(e.all, t)
+	e.all = push(e.all, t)
 	e.translated += b2i(t.lasting)
 	if n := e.pos - int(t.entry); n > maxBlockCode {
 		panic(fmt.Sprintf("BUG: block of %d bytes", n))
@@ -482,7 +482,7 @@ func (e *Engine) emitStubsDue() {
 			continue
 		}
 		if x.back {
-			e.backEdges = append(e.backEdges, x)
+			e.backEdges = push(e.backEdges, x)
 		}
 		if to := e.tbs[x.rip]; to != nil && !e.stepping {
 			e.swap() // it may get an entry for calls

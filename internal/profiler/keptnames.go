@@ -18,7 +18,8 @@ import (
 
 // A Keeper keeps files between runs of this binary.
 type Keeper interface {
-	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, or of all, which must not be looked at any more.
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which is read again when it is
+	// looked at; or of all, which must not be looked at any more.
 	Load(name string) (b []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
@@ -113,6 +114,7 @@ func newKeptNames(k Keeper, o *dwarfmap.Object, path, own, way string) *keptName
 		return n
 	}
 	if n.read(b) {
+		release(b[keptHeader:]) // all of it was looked at, a part will be again
 		n.release = func() { release(b) }
 	} else {
 		release(b)

@@ -60,7 +60,7 @@ func (s *Store) path(name string) string {
 }
 
 // Load returns what is kept under a name, nil if nothing is. Who reads it has to look whether it is whole; nobody writes to it. release gives back
-// the memory of a part of it, or of all, which must not be looked at any more.
+// the memory of a part of it, which is read again when it is looked at; or of all, which must not be looked at any more.
 func (s *Store) Load(name string) (b []byte, release func(part []byte)) {
 	if s == nil {
 		return nil, nil
