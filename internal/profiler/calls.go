@@ -83,7 +83,7 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	c := p.costs
 	row := make([]uint64, len(c.row))
-	p.calls.Collect(lo, hi, func(s callgraph.Sum) {
+	add := func(s callgraph.Sum) {
 		if s.Jump {
 			if n := c.jump(p.space, s.Site, s.Target, false, s.Caller); n != nil {
 				n.taken += s.Calls
@@ -103,7 +103,11 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 		callee, begin := c.key(s.Target, c.placeOutside(p.space, s.Target), s.Callee)
 		k.callee, k.calleeLine = callee, begin.Line
 		c.addCalls(&k, s.Calls, row)
-	})
+	}
+	if p.noted != nil {
+		p.noted.eachCall(add)
+	}
+	p.calls.Collect(lo, hi, add)
 }
 
 // addCalls adds calls and what they cost to the graph, or to what may get other names.

@@ -2,8 +2,10 @@ package profiler
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
 // notedCounts are counts by address as an engine gave them, in few bytes: each is how far its address is from the last one's, its event, and the number. What they take grows
@@ -11,6 +13,7 @@ import (
 type notedCounts struct {
 	chunks [][]byte
 	last   emu.Addr
+	calls  []callgraph.Sum
 }
 
 // notedChunk is the size of a chunk, which holds whole counts.
@@ -28,6 +31,19 @@ func (c *notedCounts) add(a emu.Addr, e emu.Event, n uint64) {
 	c.last = a
 }
 
+func (c *notedCounts) addCall(s callgraph.Sum) {
+	s.Costs = slices.Clone(s.Costs)
+	c.calls = append(c.calls, s)
+}
+
+// eachCall gives all calls to f, and forgets them.
+func (c *notedCounts) eachCall(f func(s callgraph.Sum)) {
+	for _, s := range c.calls {
+		f(s)
+	}
+	c.calls = nil
+}
+
 // each gives all counts to f, in the order in which they came, and forgets them.
 func (c *notedCounts) each(f func(a emu.Addr, e emu.Event, n uint64)) {
 	var a emu.Addr
@@ -42,5 +58,5 @@ func (c *notedCounts) each(f func(a emu.Addr, e emu.Event, n uint64)) {
 		}
 		c.chunks[i] = nil
 	}
-	*c = notedCounts{}
+	c.chunks, c.last = nil, 0
 }

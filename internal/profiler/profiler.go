@@ -248,11 +248,14 @@ const manyBlocks = 10_000
 // Finish is called before End if no process will run any more. What the engine knows of its code takes much memory, and so does naming what it counted, which comes afterwards.
 func (p *Profiler) Finish() {
 	e, ok := p.Engine.(finisher)
-	if !ok || p.calls != nil || p.discard || e.Translated() < manyBlocks {
+	if !ok || p.discard || e.Translated() < manyBlocks {
 		return
 	}
 	p.noted = &notedCounts{}
 	p.Engine.Collect(0, ^emu.Addr(0), p.noted.add)
+	if p.calls != nil {
+		p.calls.Collect(0, ^emu.Addr(0), p.noted.addCall)
+	}
 	e.Finish()
 	if p.cfg.Reclaim != nil {
 		p.cfg.Reclaim()
