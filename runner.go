@@ -264,7 +264,7 @@ func (r *runner) ended(e syscalls.End) {
 		return
 	}
 	r.unmatched = p.Unmatched(r.unmatched)
-	if e.Last {
+	if e.Last && !e.Exit.Interrupted { // then there is no time to lose
 		r.closeEngines()
 		p.Finish()
 	}

@@ -12,7 +12,7 @@ import (
 // another, and since each has a shadow stack of its own, returns do not either.
 type codeCache struct {
 	counting emu.Counting
-	tbs      map[emu.Addr]*tb   // by start address
+	tbs      blockTable
 	retained map[emu.Addr][]*tb // by start address too, those last that went last
 	table    jumpTable
 	shadow   shadow
@@ -20,7 +20,7 @@ type codeCache struct {
 
 // newCodeCache makes one without addresses.
 func newCodeCache(c emu.Counting) *codeCache {
-	return &codeCache{counting: c, tbs: map[emu.Addr]*tb{}, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}}
+	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}}
 }
 
 // reserve gives w its addresses, for a guest with limit. After an error it has none.
@@ -37,7 +37,7 @@ func (w *codeCache) reserve(limit emu.Addr) error {
 
 // release gives them back: lookups and returns will miss, and learn again.
 func (w *codeCache) release() {
-	for _, t := range w.tbs {
+	for t := range w.tbs.all() {
 		t.listed = false
 	}
 	w.table.release()
@@ -121,7 +121,7 @@ func (e *Engine) rebase() error {
 
 // forget makes all the code of w unreachable.
 func (w *codeCache) forget() {
-	clear(w.tbs)
+	w.tbs.clear()
 	w.table.reset()
 	w.shadow.forget()
 }

@@ -220,7 +220,7 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 				}
 			}
 		}
-		drain(lo, min(hi, pages[len(pages)-1]+emu.PageSize))
+		drain(max(lo, pages[0]), min(hi, pages[len(pages)-1]+emu.PageSize))
 	}
 	drain(lo, hi)
 }

@@ -335,7 +335,7 @@ func (i *image) exitsOf(r *blockRecord) []exitRecord {
 func (e *Engine) connectKnown(t *tb) {
 	for k := range t.exitCount() {
 		x := e.exitAt(int(t.firstExit) + k)
-		if to := e.tbs[x.rip]; x.kind == exitLink && x.to == nil && to != nil && !e.stepping {
+		if to := e.tbs.at(x.rip); x.kind == exitLink && x.to == nil && to != nil && !e.stepping {
 			e.connect(x, to)
 		}
 	}

@@ -33,8 +33,8 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 func (e *Engine) drop(t *tb) {
 	e.gatherBlock(t)
 	e.isolate(t)
-	if t.cache.tbs[t.pc] == t {
-		delete(t.cache.tbs, t.pc)
+	if t.cache.tbs.at(t.pc) == t {
+		t.cache.tbs.remove(t.pc)
 	}
 	if t.listed {
 		t.listed = false

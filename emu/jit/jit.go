@@ -350,7 +350,7 @@ func (e *Engine) Finish() {
 	e.translation, e.freshBlocks, e.pages, e.sums = translation{}, nil, nil, nil
 	for _, w := range e.codeCaches {
 		if w != nil {
-			w.tbs, w.retained = nil, nil
+			w.retained = nil
 		}
 	}
 	if e.releaseImage != nil {
@@ -533,7 +533,7 @@ func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 
 // known returns the block at rip if it was translated before.
 func (e *Engine) known(rip emu.Addr) *tb {
-	if t := e.tbs[rip]; t != nil {
+	if t := e.tbs.at(rip); t != nil {
 		return t
 	}
 	return e.revalidate(rip)

@@ -307,7 +307,7 @@ func TestPageInFront(t *testing.T) {
 	m := newMachine(t, "e8 fb 0f 00 00 0f 05") // call to the next page; syscall
 	m.poke(codeAt+emu.PageSize-1, "9d c3")     // a POPF that is not executed, and a leaf function
 	m.run(emu.StopSyscall)
-	require.Equal(t, []emu.Addr{codeAt + emu.PageSize}, m.tbs[codeAt+emu.PageSize].pages())
+	require.Equal(t, []emu.Addr{codeAt + emu.PageSize}, m.tbs.at(codeAt+emu.PageSize).pages())
 }
 
 func TestInterruptEndsLoops(t *testing.T) {

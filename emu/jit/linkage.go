@@ -105,7 +105,7 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 
 // replace has a block translated anew when it is entered next.
 func (e *Engine) replace(t *tb) {
-	if t.cache.tbs[t.pc] == t { // else it is gone already
+	if t.cache.tbs.at(t.pc) == t { // else it is gone already
 		e.drop(t)
 		e.bury(t)
 	}

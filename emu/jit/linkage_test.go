@@ -92,7 +92,7 @@ func TestLinkedCall(t *testing.T) {
 		m.bind(codeAt + tt.to)
 		m.cpu.RIP = codeAt
 		m.run(emu.StopSyscall)
-		require.EqualValues(t, 2, m.tbs[codeAt].linkage)
+		require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
 		require.Equal(t, tt.insns, m.Executed())
 		require.Equal(t, tt.insns, m.Calls().Totals[0])
 		require.ElementsMatch(t, tt.arcs, m.arcs())

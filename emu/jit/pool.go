@@ -231,7 +231,7 @@ func (e *Engine) retire() {
 		if w == nil {
 			continue
 		}
-		for _, t := range w.tbs {
+		for t := range w.tbs.all() {
 			e.isolate(t)
 			t.listed = false
 			e.retain(t)

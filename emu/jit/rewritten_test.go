@@ -91,7 +91,7 @@ func TestNoRoomForEntries(t *testing.T) {
 			m.poke(codeAt+0x15, "48 ff c2 0f 05") // inc rdx; syscall
 			m.run(emu.StopSyscall)
 			// As if it had been reached in no other way than by falling into it.
-			b := m.tbs[codeAt+0x15]
+			b := m.tbs.at(codeAt + 0x15)
 			m.isolate(b)
 			m.table.clear(b.pc)
 			b.called, b.indirect, b.listed = 0, 0, false

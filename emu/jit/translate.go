@@ -257,7 +257,7 @@ func (e *Engine) register(t *tb) error {
 		}
 		e.pages[p] = append(e.pages[p], t)
 	}
-	e.tbs[t.pc] = t
+	e.tbs.put(t)
 	return nil
 }
 
@@ -484,7 +484,7 @@ func (e *Engine) emitStubsDue() {
 		if x.back {
 			e.backEdges = push(e.backEdges, x)
 		}
-		if to := e.tbs[x.rip]; to != nil && !e.stepping {
+		if to := e.tbs.at(x.rip); to != nil && !e.stepping {
 			e.swap() // it may get an entry for calls
 			e.connect(x, to)
 			e.swap()

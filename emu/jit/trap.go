@@ -53,7 +53,7 @@ func (e *Engine) noteBehindPOPF(a emu.Addr) {
 	}
 	e.behindPOPF[a] = true
 	e.forgetRetained(a)
-	if t := e.tbs[a]; t != nil {
+	if t := e.tbs.at(a); t != nil {
 		e.drop(t)
 		e.bury(t)
 	}
