@@ -24,13 +24,9 @@ func limit(resource int) func() (uint64, bool) {
 	}
 }
 
-const (
-	// leastFiles is how many descriptors a run of one process takes at least. With fewer Go's runtime may
-	// fail where it can tell nobody why.
-	leastFiles = 24
-	// leastFileSize is the size of the largest file in memory that a run makes for itself, in bytes.
-	leastFileSize = 512 << 10
-)
+// leastFiles is how many descriptors a run of one process takes at least. With fewer Go's runtime may
+// fail where it can tell nobody why.
+const leastFiles = 24
 
 // checkHost says why nothing can run here that the engine does not say.
 func checkHost() error {
@@ -38,9 +34,6 @@ func checkHost() error {
 	signal.Ignore(syscall.SIGXFSZ)
 	if n, ok := limits["ulimit -n"](); ok && n < leastFiles {
 		return fmt.Errorf("the limit of open files, ulimit -n, is %d: %d are needed", n, leastFiles)
-	}
-	if n, ok := limits["ulimit -f"](); ok && n < leastFileSize {
-		return fmt.Errorf("the limit of file sizes, ulimit -f, is %d bytes: %d are needed", n, leastFileSize)
 	}
 	return checkProc()
 }
