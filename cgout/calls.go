@@ -210,14 +210,17 @@ func NewCallGraph(events int) *CallGraph { return &CallGraph{events: events} }
 // panics if there are more counts than events.
 func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 	g.check(counts)
-	addSaturated(g.CostsOf(fn, file, line), counts)
+	addSaturated(g.CostsAt(g.Centre(fn, file, line)), counts)
 }
 
-// CostsOf returns what a line costs itself, one count per event, to be changed before anything else is added: who counts may have to take back what came too early, so that
-// differences are added modulo 2^64.
-func (g *CallGraph) CostsOf(fn Func, file string, line int) []uint64 {
-	return g.costs.row(g.costKey(fn, file, line), g.events)
+// Centre returns the number of the cost centre (fn, file, line), which it makes if there is none. Numbers begin at 0 and stay valid.
+func (g *CallGraph) Centre(fn Func, file string, line int) int {
+	return int(g.costs.at(g.costKey(fn, file, line), g.events))
 }
+
+// CostsAt returns what cost centre i costs itself, one count per event, to be changed before anything else is added: who counts may have to take back what came too early, so that
+// differences are added modulo 2^64.
+func (g *CallGraph) CostsAt(i int) []uint64 { return g.costs.rowOf(int32(i), g.events) }
 
 func (g *CallGraph) costKey(fn Func, file string, line int) costKey {
 	return costKey{g.funcs.number(fn), g.files.number(file), line}
@@ -227,7 +230,7 @@ func (g *CallGraph) callKey(caller Func, file string, line int, callee Func, cal
 	return callKey{g.costKey(caller, file, line), g.funcs.number(callee), calleeLine, inlined}
 }
 
-// CallsOf returns likewise how often a line calls a function, and, behind that, what these calls cost.
+// CallsOf returns how often a line calls a function, and, behind that, what these calls cost, likewise.
 func (g *CallGraph) CallsOf(caller Func, file string, line int, callee Func, calleeLine int) []uint64 {
 	return g.calls.row(g.callKey(caller, file, line, callee, calleeLine, false), g.events+1)
 }

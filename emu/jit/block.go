@@ -28,6 +28,8 @@ type tb struct {
 	listed bool
 	// lasting says that it may be retained, retained that it is.
 	lasting, retained bool
+	// corrected says that tallies have less than nothing of it, for what its counters have too much.
+	corrected bool
 }
 
 // A blockRecord is what an image keeps of a block too. Code is where its arena offsets say.

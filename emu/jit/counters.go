@@ -60,17 +60,22 @@ func (e *Engine) gatherOnce() {
 	}
 }
 
-// gatherBlock moves a block's counts to the tally.
+// gatherBlock moves a block's counts to the tally, or to what collects them.
 func (e *Engine) gatherBlock(t *tb) {
 	n := int64(e.take(int(t.counter)))
-	exits := t.sideExits()
-	for i := range t.insnCount() {
+	exits, insns := t.sideExits(), t.insns()
+	counts := t.counting == emu.CountAll
+	for i := range insns {
 		for len(exits) > 0 && int(exits[0].after) <= i {
 			n -= int64(e.take(int(exits[0].counter)))
 			exits = exits[1:]
 		}
-		if n != 0 {
-			e.gatherInsn(t, i, n)
+		if n == 0 || !counts {
+			continue
+		}
+		a := t.addrOf(insns, i)
+		for _, c := range e.plans[insns[i].plan] {
+			e.gatherAt(t, a, c.event, n*c.times)
 		}
 	}
 	for _, x := range exits {
@@ -92,6 +97,7 @@ func (e *Engine) gatherBlock(t *tb) {
 			}
 		}
 	}
+	t.corrected = false
 }
 
 // gatherInsn adds what n executions of t's instruction i count whatever they meet.
@@ -102,8 +108,24 @@ func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 	insns := t.insns()
 	a := t.addrOf(insns, i)
 	for _, c := range e.plans[insns[i].plan] {
-		e.collected[c.event].Add(a, n*c.times)
+		e.gatherAt(t, a, c.event, n*c.times)
 	}
+}
+
+// gatherAt adds n events of t's instruction at a. Once some were taken back that t's counters have, all go to tallies, until t's counts are gathered.
+func (e *Engine) gatherAt(t *tb, a emu.Addr, ev emu.Event, n int64) {
+	t.corrected = t.corrected || n < 0
+	if c := &e.collector; c.add != nil && !t.corrected && a >= c.lo && a < c.hi {
+		c.add(a, ev, uint64(n))
+		return
+	}
+	e.collected[ev].Add(a, n)
+}
+
+// A collector gets counts of [lo, hi) that would go to tallies; nobody does if add is nil.
+type collector struct {
+	lo, hi emu.Addr
+	add    func(a emu.Addr, ev emu.Event, n uint64)
 }
 
 // tallyInsn does so for what no counter has.
@@ -132,7 +154,7 @@ func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
 // gatherEvent adds n events of t's instruction i.
 func (e *Engine) gatherEvent(t *tb, i int, ev emu.Event, n int64) {
 	if t.cache.counting == emu.CountAll && e.Events.Has(ev) {
-		e.collected[ev].Add(t.addr(i), n)
+		e.gatherAt(t, t.addr(i), ev, n)
 	}
 }
 
@@ -205,24 +227,42 @@ func (e *Engine) Executed() uint64 { return uint64(e.executed + e.pending()) }
 // Collect implements emu.Engine.
 func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
 	e.gatherOnce()
-	drain := func(lo, hi emu.Addr) {
-		for ev := range e.collected {
-			e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
-		}
-	}
-	// A few pages at a time, so that not all counts there are lie in tallies. All blocks with code on a page are known by it, and some that jump there: their counts are for the
-	// page where they begin, if that comes too.
+	// A few pages at a time, so that not all counts there are lie in tallies.
 	for pages := range slices.Chunk(e.pagesWithin(lo, hi), collectPages) {
 		for _, p := range pages {
-			for _, t := range e.pages[p] {
-				if begin := t.pc.PageDown(); begin == p || begin+emu.PageSize <= lo || begin >= hi {
-					e.gatherBlock(t)
-				}
-			}
+			e.gatherPage(p, lo, hi)
 		}
-		drain(max(lo, pages[0]), min(hi, pages[len(pages)-1]+emu.PageSize))
+		e.drain(max(lo, pages[0]), min(hi, pages[len(pages)-1]+emu.PageSize), add)
 	}
-	drain(lo, hi)
+	e.drain(lo, hi, add)
+}
+
+// CollectBlocks does so, but what blocks count of an instruction that they share is not added up before: add gets it of each.
+func (e *Engine) CollectBlocks(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
+	e.gatherOnce()
+	e.collector = collector{lo, hi, add}
+	for _, p := range e.pagesWithin(lo, hi) {
+		e.gatherPage(p, lo, hi)
+	}
+	e.collector = collector{}
+	e.drain(lo, hi, add)
+}
+
+// gatherPage gathers the counts of blocks with code on page p, where [lo, hi) is collected. All of them are known by it, and some that jump there: they are gathered with the
+// page where they begin, if that is collected, too.
+func (e *Engine) gatherPage(p, lo, hi emu.Addr) {
+	for _, t := range e.pages[p] {
+		if begin := t.pc.PageDown(); begin == p || begin+emu.PageSize <= lo || begin >= hi {
+			e.gatherBlock(t)
+		}
+	}
+}
+
+// drain gives what tallies have of [lo, hi) to add.
+func (e *Engine) drain(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
+	for ev := range e.collected {
+		e.collected[ev].Drain(lo, hi, func(a emu.Addr, n uint64) { add(a, emu.Event(ev), n) })
+	}
 }
 
 // collectPages is how many pages of code are collected at a time: no more pages of tallies than these keep (tally.Kept) have their counts.

@@ -159,6 +159,7 @@ type Engine struct {
 
 	// Counts of blocks that are collected, and of instructions in blocks that stopped in the middle.
 	collected [emu.NumEvents]tally.Tally
+	collector collector
 	executed  int64
 
 	before *emu.CPU // in front of an instruction that is emulated

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 
@@ -32,8 +33,9 @@ type attribution struct {
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *object
-	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them.
-	run costRun
+	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them; runs are more of them.
+	run  costRun
+	runs runTable
 	// same is how many bytes from the address on that was looked up last have the same place.
 	same emu.Addr
 	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such code without one.
@@ -52,15 +54,61 @@ type attribution struct {
 	unnamed  map[string]string
 }
 
-// A costRun is the addresses of code, [lo, hi), of one source line of a function, fn if there is a call graph, in one context.
+// A costRun is the addresses of code, [lo, hi), of one source line of a function in one context.
 type costRun struct {
 	lo, hi  emu.Addr
 	context callgraph.Context
 	profile *cgout.Profile
 	centre  int // of the profile
-	fn      cgout.Func
-	file    string
-	line    int
+	inGraph int // the same of its graph, if there is one
+}
+
+// A runTable finds runs by the addresses in them, of the pages that were looked at lately: the engine gives counts of blocks, which share lines.
+type runTable struct {
+	pages [8]*runPage // each by its number modulo 8
+}
+
+// A runPage has the runs that lie on a page, and for each address there the number of its run from 1 on, 0 if none is known.
+type runPage struct {
+	at   emu.Addr
+	runs []costRun
+	of   [emu.PageSize]uint16
+}
+
+// at returns the run that has a, nil if none is known.
+func (t *runTable) at(a emu.Addr) *costRun {
+	p := t.pages[a/emu.PageSize%8]
+	if p == nil || p.at != a.PageDown() {
+		return nil
+	}
+	if i := p.of[a%emu.PageSize]; i > 0 {
+		return &p.runs[i-1]
+	}
+	return nil
+}
+
+// put makes r, which is not empty, known where it lies on its first page.
+func (t *runTable) put(r *costRun) {
+	p := &t.pages[r.lo/emu.PageSize%8]
+	if at := r.lo.PageDown(); *p == nil {
+		*p = &runPage{at: at}
+	} else if (*p).at != at || len((*p).runs) == math.MaxUint16 {
+		**p = runPage{at: at, runs: (*p).runs[:0]}
+	}
+	(*p).runs = append((*p).runs, *r)
+	from := r.lo % emu.PageSize
+	for a := from; a < min(from+r.hi-r.lo, emu.PageSize); a++ {
+		(*p).of[a] = uint16(len((*p).runs))
+	}
+}
+
+// forget makes all unknown.
+func (t *runTable) forget() {
+	for _, p := range t.pages {
+		if p != nil {
+			p.at = 1 // where no page begins
+		}
+	}
 }
 
 // A counted is the costs of a process, or of one of its threads.
@@ -130,6 +178,11 @@ func (c *attribution) add(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 		c.addRun(col, n)
 		return
 	}
+	if r := c.runs.at(a); r != nil && c.profile == r.profile && c.context == r.context {
+		c.run = *r
+		c.addRun(col, n)
+		return
+	}
 	loc := c.place(m, a)
 	k := funcKey{outer: cgout.Func{Name: loc.Func}}
 	if c.graph != nil || c.nameless {
@@ -163,19 +216,28 @@ func (c *attribution) addTo(a emu.Addr, k funcKey, loc dwarfmap.Loc, e emu.Event
 		}
 	}
 	fn := c.function(k)
-	c.run = costRun{a, a + c.same, c.context, c.profile, c.profile.Centre(loc.File, fn.Name, loc.Line), fn, loc.File, loc.Line}
+	c.run = costRun{a, a + c.same, c.context, c.profile, c.profile.Centre(loc.File, fn.Name, loc.Line), 0}
+	if c.graph != nil {
+		c.run.inGraph = c.graph.Centre(fn, loc.File, loc.Line)
+	}
 	c.addRun(col, n)
-	if c.insns != nil || c.inline {
+	switch {
+	case c.byInsn():
 		c.run = costRun{}
+	case c.run.lo < c.run.hi:
+		c.runs.put(&c.run)
 	}
 }
+
+// byInsn reports whether something is wanted of each instruction.
+func (c *attribution) byInsn() bool { return c.insns != nil || c.inline || c.jumps != nil }
 
 // addRun adds n to a column of what c.run costs.
 func (c *attribution) addRun(col int, n uint64) {
 	r := &c.run
 	r.profile.Counts(r.centre)[col] += n
 	if c.graph != nil {
-		c.graph.CostsOf(r.fn, r.file, r.line)[col] += n
+		c.graph.CostsAt(r.inGraph)[col] += n
 	}
 }
 
@@ -299,7 +361,10 @@ func (c *attribution) enter(m *mem.Space, a emu.Addr) {
 }
 
 // forgetMapping forgets the last mapping: it may have changed.
-func (c *attribution) forgetMapping() { c.last, c.object, c.run = mem.VMA{}, nil, costRun{} }
+func (c *attribution) forgetMapping() {
+	c.last, c.object, c.run = mem.VMA{}, nil, costRun{}
+	c.runs.forget()
+}
 
 // open returns the object of a guest file, or nil if it has no names to give.
 func (c *attribution) open(path string) *object {

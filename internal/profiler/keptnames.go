@@ -57,9 +57,9 @@ type keptNames struct {
 	name   string // under which they are kept
 	// files is the identity of the files that they come from, as it was before these were read.
 	files string
-	// places and functions are records of what was kept, ends and texts its texts: where each ends, and all of them. shown are those that were asked for.
+	// places and functions are records of what was kept, ends and texts its texts: where each ends, and all of them. shown has those that were asked for, "" for others.
 	places, functions, ends, texts []byte
-	shown                          map[uint32]string
+	shown                          []string
 	release                        func()
 	// place and function are the indices of the records that were found last.
 	place, function int
@@ -98,7 +98,7 @@ func filesOf(k Keeper, o *dwarfmap.Object, own string) string {
 
 // makeKeptNames returns some of which nothing was kept.
 func makeKeptNames(files string) *keptNames {
-	return &keptNames{files: files, shown: map[uint32]string{}, numbers: map[string]uint32{}, extents: map[uint64]extent{}}
+	return &keptNames{files: files, numbers: map[string]uint32{}, extents: map[uint64]extent{}}
 }
 
 // newKeptNames returns those of an object at a path, named in a way; nil if none are kept.
@@ -233,16 +233,18 @@ func (n *keptNames) listTexts() {
 
 // text returns the kept text with a number.
 func (n *keptNames) text(i uint32) string {
-	s, ok := n.shown[i]
-	if !ok {
+	if n.shown == nil {
+		n.shown = make([]string, len(n.ends)/4)
+	}
+	s := &n.shown[i]
+	if *s == "" {
 		from := uint32(0)
 		if i > 0 {
 			from = n.end(int(i) - 1)
 		}
-		s = string(n.texts[from:n.end(int(i))])
-		n.shown[i] = s
+		*s = string(n.texts[from:n.end(int(i))])
 	}
-	return s
+	return *s
 }
 
 // close keeps what o has told, if nothing was wrong and the files are what they were: to be asked for one place more takes as long the next time.

@@ -252,7 +252,7 @@ func (p *Profiler) Finish() {
 		return
 	}
 	p.noted = &notedCounts{}
-	p.Engine.Collect(0, ^emu.Addr(0), p.noted.add)
+	p.collectCounts(0, ^emu.Addr(0), p.noted.add)
 	if p.calls != nil {
 		p.calls.Collect(0, ^emu.Addr(0), p.noted.addCall)
 	}
@@ -302,11 +302,26 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 		if p.noted != nil {
 			p.noted.each(add)
 		}
-		p.Engine.Collect(lo, hi, add)
+		p.collectCounts(lo, hi, add)
 	}
 	if p.calls != nil {
 		p.collectCalls(lo, hi)
 	}
+}
+
+// A blockCollector is an engine that need not add up what blocks count of an instruction that they share: emu.Engine's Collect where that is nothing to whom it gives counts.
+// An address comes as often as blocks have it.
+type blockCollector interface {
+	CollectBlocks(lo, hi emu.Addr, add func(a emu.Addr, e emu.Event, n uint64))
+}
+
+// collectCounts collects the counts of [lo, hi).
+func (p *Profiler) collectCounts(lo, hi emu.Addr, add func(a emu.Addr, e emu.Event, n uint64)) {
+	if e, ok := p.Engine.(blockCollector); ok && !p.costs.byInsn() {
+		e.CollectBlocks(lo, hi, add)
+		return
+	}
+	p.Engine.Collect(lo, hi, add)
 }
 
 // count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
