@@ -439,6 +439,17 @@ func TestFinish(t *testing.T) {
 				p.Close()
 				require.Equal(t, whole, k)
 			}
+			p := imaged(kept{})
+			defer p.Close()
+			m := newPooled(t, p, cfg, several)
+			runSeveral(m)
+			m.Finish()
+			require.NoError(t, m.Close())
+			other := newPooled(t, p, cfg, several) // if there is another one all the same
+			require.False(t, m.Engine == other.Engine)
+			got, _, _ := runSeveral(other)
+			require.Equal(t, want, got)
+			require.NoError(t, other.Close())
 		})
 	}
 }

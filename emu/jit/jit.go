@@ -122,6 +122,7 @@ type Engine struct {
 	image        *image               // nil if it began with none, or has forgotten it
 	releaseImage func()               // frees what it and blocks of it are in
 	imageName    string               // under which its image is kept, "" if it is not
+	finished     bool                 // Finish was called
 	// translated is how many blocks it has translated that may be retained.
 	translated int
 	noting     bool // what blocks that record calls were made from is noted, so that they can be retained: not by a run's first engine, which may be the only one, unless images are kept
@@ -344,8 +345,8 @@ func (e *Engine) Finish() {
 	e.gather()
 	if e.pool != nil {
 		e.pool.end(e)
-		e.imageName = ""
 	}
+	e.finished = true
 	e.flush()
 	// Blocks know each other.
 	e.translation, e.freshBlocks, e.pages, e.sums = translation{}, nil, nil, nil

@@ -189,6 +189,9 @@ func (p *Pool) take(e *Engine) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(e)
+	if e.finished {
+		return false
+	}
 	if p.closed {
 		p.end(e)
 		return false
