@@ -59,6 +59,9 @@ func (e *Engine) insnOf(x *exit) *ginsn {
 		if !e.decodeOne(g, x.rip) {
 			return nil
 		}
+		if x.kind == exitTrap && g.Kind != guest.Emulated {
+			return g // it will be refused: why may depend on what lies behind the block
+		}
 		x.cache = int32(len(e.decoded))
 		e.decoded = append(e.decoded, g)
 	}

@@ -81,7 +81,7 @@ const (
 	wholeLists = 7
 	// blockLists is how many lists come first, of blocks.
 	blockLists = 4
-	imageLists = blockLists + int(inExits) + wholeLists
+	imageLists = blockLists + inExits + wholeLists
 )
 
 // views are all lists, in the order in which they come; l has those of parts.

@@ -80,7 +80,7 @@ func (t *jumpTable) set(a emu.Addr, to uint64) error {
 	return nil
 }
 
-// clear makes indirect jumps to a miss. They led somewhere.
+// clear makes indirect jumps to a, which set had led somewhere, miss again.
 func (t *jumpTable) clear(a emu.Addr) {
 	if t.pieces[uintptr(a)*8/pieceSize] {
 		page, i := t.page(a)

@@ -17,7 +17,6 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return pc, stopFault(emu.Fault{Vector: emu.VecPF, Addr: pc, Exec: true})
 	}
 	if g.Kind != guest.Emulated {
-		x.cache = 0 // it may depend on what lies behind the block
 		f := e.decoder.Refuse(&g.Insn, e.Model)
 		if e.details() {
 			e.revokePlan(x.t, int(x.insn))
