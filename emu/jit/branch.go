@@ -39,7 +39,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 			return
 		}
 		e.emitTarget(i)
-		from := uint32(fromCall)
+		from := uint64(fromCall)
 		if e.calls != nil {
 			from = e.emitJumpOrigin(i)
 		}
@@ -286,10 +286,10 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 }
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see emitReceived.
-func (e *Engine) emitLookup(from uint32) {
+func (e *Engine) emitLookup(from uint64) {
 	defer e.emitFor(e.emitFor(forLookups))
 	called := e.calls != nil && from == fromCall
-	e.t.from = from
+	e.t.from = uint32(from)
 	if e.directory == 0 {
 		e.store(slotA, x86.RCX)
 		e.movImm(x86.RCX, uint64(bits.TrailingZeros64(uint64(maxCode))))
@@ -329,7 +329,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 		return
 	}
 	if e.calls != nil {
-		e.emitOrigin(i)
+		e.storeImm32(stOrigin, uint32(e.newOrigin(i)>>32))
 	}
 	e.store(stSavedBias, regBias)
 	from := e.pos
@@ -351,10 +351,11 @@ func (e *Engine) emitRetPop(n int32, i int) {
 	e.saved(from, regTarget, slotTarget, 0)
 	e.store(slotTable, regTable)
 	e.lea(x86.RSP, x86.RSP, 8+n)
+	who := uint64(fromReturn)
 	if e.calls != nil {
-		e.emitOrigin(i)
+		who |= e.newOrigin(i)
 	}
-	e.emitLookup(fromReturn)
+	e.emitLookup(who)
 }
 
 // checked reports whether the budget is checked in front of instruction i. Behind its mark nothing stops an

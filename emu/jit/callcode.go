@@ -219,33 +219,32 @@ func (e *Engine) giveSaved() {
 	e.load(x86.RAX, slotTmp2)
 }
 
-// emitOrigin notes for Go where a jump or return of instruction i comes from.
-func (e *Engine) emitOrigin(i int) {
+// newOrigin returns what says that a lookup comes from instruction i: the number of an exit that knows it, in the upper half.
+func (e *Engine) newOrigin(i int) uint64 {
 	x, number := e.newExit()
 	x.t, x.insn = e.t, int16(i)
-	e.storeImm32(stOrigin, uint32(number))
+	return uint64(number) << 32
 }
 
 // emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what emitLookup is to be told. It loses regTable.
-func (e *Engine) emitJumpOrigin(i int) (from uint32) {
+func (e *Engine) emitJumpOrigin(i int) (from uint64) {
 	e.emitCountJump(i)
 	if e.calls.Passes(e.block[i].PC) {
 		e.emitPass(i)
 		return fromCall
 	}
-	e.emitOrigin(i)
 	if e.calls.Resumes(e.block[i].PC) {
-		return fromReturn
+		return e.newOrigin(i) | fromReturn
 	}
-	return e.calls.Number(e.t.pc)
+	return e.newOrigin(i) | uint64(e.calls.Number(e.t.pc))
 }
 
-// emitFrom loads into ECX who looks a block up, if emitReceived asks for it there, with RCX in slotA.
-func (e *Engine) emitFrom(from uint32) {
+// emitFrom loads into RCX who looks a block up, if emitReceived asks for it there, with RCX in slotA: the number of a function or what stands for one, and the
+// place (newOrigin).
+func (e *Engine) emitFrom(from uint64) {
 	if e.calls != nil && from != fromCall {
 		e.store(slotA, x86.RCX)
-		e.byte(0xb9) // mov ecx, from
-		e.u32(from)
+		e.movImm(x86.RCX, from)
 	}
 }
 
@@ -282,14 +281,15 @@ func (e *Engine) emitPass(i int) {
 	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
 }
 
-// emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. ECX has the number of
-// the function, or what stands for one. Calls, whose frame is there, go on behind it, receivedSize bytes on.
+// emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. RCX has what emitFrom
+// loads. Calls, whose frame is there, go on behind it, receivedSize bytes on.
 func (e *Engine) emitReceived(pc emu.Addr) {
 	number := e.calls.Number(pc)
 	from := e.pos
 	e.byte(0x48, 0x8d, 0x89) // lea rcx, [rcx-number]
 	e.u32(-number)
-	same := e.short(opJRCXZ)
+	e.byte(0x67)
+	same := e.short(opJRCXZ) // jecxz
 	other := e.jmp(0)
 	e.patchShort(same)
 	back := e.pos
@@ -301,22 +301,16 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	e.swap()
 	defer e.swap()
 	e.link(other, e.pos)
-	e.byte(0x8d, 0x89) // lea ecx, [rcx+number]
+	e.byte(0x48, 0x8d, 0x89) // lea rcx, [rcx+number]
 	e.u32(number)
-	e.emitStoreFrom()
+	e.store(stFrom, x86.RCX)
 	e.leaRIP(x86.RCX, back)
 	e.store(stBehind, x86.RCX)
 	e.jmp(e.calls.crossed)
 }
 
 // receivedSize is the size of the code that emitReceived emits.
-const receivedSize = 7 + 2 + 5 + 7
-
-// emitStoreFrom stores ECX in stFrom.
-func (e *Engine) emitStoreFrom() {
-	e.byte(0x89) // mov [stFrom], ecx
-	e.rip(x86.RCX, stFrom, 0)
-}
+const receivedSize = 7 + 3 + 5 + 7
 
 // emitMissFrom is what the code for a missed lookup begins with, as emitReceived is what blocks begin with.
 func (e *Engine) emitMissFrom() {
@@ -324,7 +318,7 @@ func (e *Engine) emitMissFrom() {
 		return
 	}
 	from := e.pos
-	e.emitStoreFrom()
+	e.store(stFrom, x86.RCX)
 	e.load(x86.RCX, slotA)
 	called := e.jmp(0)
 	for e.pos-from < receivedSize {

@@ -154,7 +154,7 @@ func (e *Engine) looked(target emu.Addr) {
 	default:
 		if site := e.origin(); !e.calls.Same(site, target) {
 			e.told(e.calls.Flow, site, target)
-			e.keepArc(uint64(target), e.get(stOrigin), e.calls.Arc(site, target))
+			e.keepArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
 		}
 	}
 }
@@ -173,9 +173,9 @@ func (e *Engine) returned(target emu.Addr) {
 	}, 0, target)
 }
 
-// origin returns the address of the jump or return that set stOrigin last.
+// origin returns the address of the jump or return that set stOrigin, the upper half of stFrom, last.
 func (e *Engine) origin() emu.Addr {
-	x := e.exitAt(int(uint32(e.get(stOrigin))))
+	x := e.exitAt(int(e.get(stFrom) >> 32))
 	return x.t.addr(int(x.insn))
 }
 

@@ -281,8 +281,9 @@ func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
 	e.set(stRegs+8*int(regTable), e.get(slotTable))
 	if e.calls != nil {
-		e.set(stFrom, uint64(t.from))
+		e.set(stFrom, fromCall)
 		if t.from != fromCall {
+			e.set(stFrom, e.get(stRegs+8*emu.RCX))
 			e.set(stRegs+8*emu.RCX, e.get(slotA))
 		}
 	}

@@ -44,11 +44,11 @@ const (
 	stClock = 0x230
 	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
 	stSimRSP = 0x1a0
-	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from, the exit that says
+	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from and, in the other half of the word, the exit that says
 	// from which instruction, where routines go back to, and the totals.
 	stFrame  = 0x238
 	stFrom   = 0x240
-	stOrigin = 0x248
+	stOrigin = stFrom + 4
 	stBack   = 0x250
 	stBehind = 0x258
 	stCounts = 0x260 // 1 if calls count, 0 if not
