@@ -60,7 +60,7 @@ func checkHeader(r io.ReaderAt) error {
 	}
 	limit := sectionNames + 4*len(text)
 	headers := io.NewSectionReader(r, off, count*sectionSize)
-	table := make([]byte, 1024*sectionSize)
+	table := make([]byte, max(1, min(count, 1024))*sectionSize)
 	for {
 		n, err := io.ReadFull(headers, table)
 		for b := table[:n]; len(b) >= sectionSize; b = b[sectionSize:] {

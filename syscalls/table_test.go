@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, len(want))
-	for name := range strace.Signatures {
+	for name := range strace.Signatures() {
 		assert.Contains(t, seen, name, "signature of a call that does not exist")
 	}
 }
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 // TestSignatures shows every call with some arguments.
 func TestSignatures(t *testing.T) {
 	g := newGuest(t)
-	for name, sig := range strace.Signatures {
+	for name, sig := range strace.Signatures() {
 		assert.LessOrEqual(t, len(strings.Fields(sig)), 6, name)
 		for _, v := range []uint64{0, 8, g.room(256), 1<<64 - 1} {
 			for _, e := range []linux.Errno{0, linux.EINVAL} {

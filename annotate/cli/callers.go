@@ -20,7 +20,7 @@ func Callers(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &callersCommand), o.callersOptions()),
+		options:  slices.Concat(helpOptions(out, name, callersCommand()), o.callersOptions()),
 		operands: []operand{{"function", false}, {"callgrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)

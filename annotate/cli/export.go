@@ -23,7 +23,7 @@ func Export(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var x exporting
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &exportCommand), o.exportOptions(&x)),
+		options:  slices.Concat(helpOptions(out, name, exportCommand()), o.exportOptions(&x)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)

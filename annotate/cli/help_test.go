@@ -16,12 +16,12 @@ func TestHelp(t *testing.T) {
 		c       *usage.Command
 		options []option
 	}{
-		{&annotateCommand, new(options).annotateOptions(new(bufio.Writer))},
-		{&diffCommand, new(options).diffOptions()},
-		{&callersCommand, new(options).callersOptions()},
-		{&exportCommand, new(options).exportOptions(new(exporting))},
-		{&viewCommand, (&view{options: new(options)}).viewOptions()},
-		{&mergeCommand, new(options).mergeOptions(new(string))},
+		{annotateCommand(), new(options).annotateOptions(new(bufio.Writer))},
+		{diffCommand(), new(options).diffOptions()},
+		{callersCommand(), new(options).callersOptions()},
+		{exportCommand(), new(options).exportOptions(new(exporting))},
+		{viewCommand(), (&view{options: new(options)}).viewOptions()},
+		{mergeCommand(), new(options).mergeOptions(new(string))},
 	} {
 		parsed := map[string]bool{}
 		for _, o := range append(tt.options, helpOptions(nil, "", tt.c)...) {
@@ -42,5 +42,5 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	require.True(t, slices.Contains(Commands(), &mergeCommand))
+	require.True(t, slices.Contains(Commands(), mergeCommand()))
 }

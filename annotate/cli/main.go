@@ -56,7 +56,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &annotateCommand), o.annotateOptions(out)),
+		options:  slices.Concat(helpOptions(out, name, annotateCommand()), o.annotateOptions(out)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)

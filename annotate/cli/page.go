@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/cgemu/cgemu/annotate"
@@ -22,36 +23,38 @@ const viewUsage = `usage: %[1]s [-h] [--version] [--listen HOST:PORT] [--open] [
        [options of annotate] cachegrind-out-file [cachegrind-out-file ...]
 `
 
-var viewCommand = usage.Command{
-	Name:     "cgemu view",
-	Title:    "shows profiles as a page in a browser of this host",
-	Synopsis: []string{"[options] PROFILE...", "--diff [options] OLD NEW"},
-	About: []string{
-		"Serves the page of cgemu annotate --html on loopback, and prints its address; sources are sent when they are looked at. It ends at " +
-			"Ctrl-C. cgemu --view PROGRAM shows a run while it lasts.",
-	},
-	Examples: []usage.Row{
-		{Name: "cgemu view callgrind.out.1000", Text: "one profile"},
-		{Name: "cgemu view --diff old.out new.out", Text: "what differs between two"},
-		{Name: "cgemu view --listen=127.0.0.1:8000 --open FILE", Text: "at an address of one's own, in a browser that is started"},
-	},
-	Groups: []usage.Group{
-		{Title: "Options", Options: slices.Concat(usageHelp, []usage.Option{
-			{Names: []string{"--listen"}, Arg: "HOST:PORT", Text: "serve there (127.0.0.1:0, a free port); loopback only"},
-			{Names: []string{"--open"}, Text: "open the page in the browser of the desktop"},
-			{Names: []string{"--diff"}, Text: "show what differs between two profiles"},
-			{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all)"},
-			{Names: []string{"--sort"}, Arg: "A,B,C", Text: "begin with the first of these events (default: in the profile's order)"},
-			{Names: []string{"--threshold"}, Arg: "N", Text: "show functions from N % of the first event on, 0 to 20 (0.1)"},
-			{Names: []string{"--context"}, Arg: "N", Text: "show N lines of context before and after lines with counts (8)"},
-			usageEditor, usageDerived,
-		}, usageMod)},
-		usageSelect, usageSources, usageCompare,
-	},
-	Operands: usage.Files,
-	Sections: []usage.Section{usageStatuses},
-	SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
-}
+var viewCommand = sync.OnceValue(func() *usage.Command {
+	return &usage.Command{
+		Name:     "cgemu view",
+		Title:    "shows profiles as a page in a browser of this host",
+		Synopsis: []string{"[options] PROFILE...", "--diff [options] OLD NEW"},
+		About: []string{
+			"Serves the page of cgemu annotate --html on loopback, and prints its address; sources are sent when they are looked at. It ends at " +
+				"Ctrl-C. cgemu --view PROGRAM shows a run while it lasts.",
+		},
+		Examples: []usage.Row{
+			{Name: "cgemu view callgrind.out.1000", Text: "one profile"},
+			{Name: "cgemu view --diff old.out new.out", Text: "what differs between two"},
+			{Name: "cgemu view --listen=127.0.0.1:8000 --open FILE", Text: "at an address of one's own, in a browser that is started"},
+		},
+		Groups: []usage.Group{
+			{Title: "Options", Options: slices.Concat(usageHelp, []usage.Option{
+				{Names: []string{"--listen"}, Arg: "HOST:PORT", Text: "serve there (127.0.0.1:0, a free port); loopback only"},
+				{Names: []string{"--open"}, Text: "open the page in the browser of the desktop"},
+				{Names: []string{"--diff"}, Text: "show what differs between two profiles"},
+				{Names: []string{"--show"}, Arg: "A,B,C", Text: "show these events only (default: all)"},
+				{Names: []string{"--sort"}, Arg: "A,B,C", Text: "begin with the first of these events (default: in the profile's order)"},
+				{Names: []string{"--threshold"}, Arg: "N", Text: "show functions from N % of the first event on, 0 to 20 (0.1)"},
+				{Names: []string{"--context"}, Arg: "N", Text: "show N lines of context before and after lines with counts (8)"},
+				usageEditor, usageDerived,
+			}, usageMod)},
+			usageSelect, usageSources, usageCompare,
+		},
+		Operands: usage.Files,
+		Sections: []usage.Section{usageStatuses},
+		SeeAlso:  []string{"cgemu(1)", "cgemu-annotate(1)", "cgemu-diff(1)"},
+	}
+})
 
 // A view is the options of View.
 type view struct {
@@ -62,7 +65,7 @@ type view struct {
 
 // viewOptions are those of annotate that have a meaning for a page, and its own.
 func (v *view) viewOptions() []option {
-	said := append(slices.Clone(usageMod), viewCommand.Options()...)
+	said := append(slices.Clone(usageMod), viewCommand().Options()...)
 	list := slices.DeleteFunc(v.annotateOptions(bufio.NewWriter(io.Discard)), func(o option) bool {
 		return !slices.ContainsFunc(said, func(s usage.Option) bool { return slices.Contains(s.Names, o.names[0]) })
 	})
@@ -77,7 +80,7 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 	v := view{o, serve.DefaultAddress, false}
 	out := bufio.NewWriter(stdout)
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &viewCommand), v.viewOptions()),
+		options:  slices.Concat(helpOptions(out, name, viewCommand()), v.viewOptions()),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)

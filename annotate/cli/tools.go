@@ -39,7 +39,7 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &diffCommand), o.diffOptions()),
+		options:  slices.Concat(helpOptions(out, name, diffCommand()), o.diffOptions()),
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
 	values, stop, err := p.parse(args)
@@ -109,7 +109,7 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var output string
 	p := parser{
-		options:  slices.Concat(helpOptions(out, name, &mergeCommand), o.mergeOptions(&output)),
+		options:  slices.Concat(helpOptions(out, name, mergeCommand()), o.mergeOptions(&output)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}
 	values, stop, err := p.parse(args)

@@ -18,7 +18,7 @@ func TestPresetsAreListed(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/manual.md")
 	require.NoError(t, err)
 	for _, p := range cachesim.Presets {
-		assert.Regexp(t, `\b`+p.Name+`\b`, runCommand.Help("cgemu"))
+		assert.Regexp(t, `\b`+p.Name+`\b`, runCommand().Help("cgemu"))
 		c := p.Config
 		assert.Contains(t, string(manual), fmt.Sprintf("\n| `%s` | %v | %v | %v | ", p.Name, c.I1, c.D1, c.LL))
 	}

@@ -66,7 +66,7 @@ func runCheck(name string, args []string, stdout, stderr io.Writer) int {
 	err := suggestFlag(f, f.Parse(args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		if _, err = io.WriteString(stdout, checkReference.Help(name)); err == nil {
+		if _, err = io.WriteString(stdout, checkReference().Help(name)); err == nil {
 			return 0
 		}
 	case err == nil:

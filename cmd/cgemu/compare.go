@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode/utf8"
 
@@ -21,31 +22,33 @@ import (
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-var compareCommand = usage.Command{
-	Name:     "cgemu compare",
-	Title:    "runs commands, and says what each counts and where they differ",
-	Synopsis: []string{"[options of run] COMMAND COMMAND..."},
-	About: []string{
-		"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and in " +
-			"which functions they differ most.",
-		"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is sh -c '...'. " +
-			"No profile is written.",
-	},
-	Examples: []usage.Row{
-		{Name: "cgemu compare 'sort words' 'sort -u words'", Text: "two commands"},
-		{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with caches"},
-	},
-	Of:       &runCommand,
-	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
-	Operands: usage.Files,
-	InFront:  true,
-	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
-		{Name: "0", Text: "all commands ran"},
-		{Name: "a command's", Text: "the first that failed"},
-		{Name: "125", Text: "cgemu failed"},
-	}}},
-	SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
-}
+var compareCommand = sync.OnceValue(func() *usage.Command {
+	return &usage.Command{
+		Name:     "cgemu compare",
+		Title:    "runs commands, and says what each counts and where they differ",
+		Synopsis: []string{"[options of run] COMMAND COMMAND..."},
+		About: []string{
+			"Runs commands, each a program and its arguments in one word of the shell, and says what each counts, how much that is of the first one, and in " +
+				"which functions they differ most.",
+			"Standard input and output are the null device. What other processes count that a command starts is added up; a shell's pipeline is sh -c '...'. " +
+				"No profile is written.",
+		},
+		Examples: []usage.Row{
+			{Name: "cgemu compare 'sort words' 'sort -u words'", Text: "two commands"},
+			{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with caches"},
+		},
+		Of:       runCommand(),
+		Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
+		Operands: usage.Files,
+		InFront:  true,
+		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+			{Name: "0", Text: "all commands ran"},
+			{Name: "a command's", Text: "the first that failed"},
+			{Name: "125", Text: "cgemu failed"},
+		}}},
+		SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
+	}
+})
 
 // compareFunctions is how many functions are shown that differ.
 const compareFunctions = 10
@@ -55,7 +58,7 @@ func compare(args []string) int {
 	o, commands, err := parseOptions(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		return write(compareCommand.Help(compareCommand.Name))
+		return write(compareCommand().Help(compareCommand().Name))
 	case err == nil && len(commands) < 2:
 		err = errors.New("compare: two commands at least are expected, each in quotes: cgemu help compare")
 	case err == nil && o.goBenchmarks:

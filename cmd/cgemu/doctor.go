@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
@@ -13,27 +14,29 @@ import (
 	"github.com/cgemu/cgemu/internal/version"
 )
 
-var doctorCommand = usage.Command{
-	Name:     "cgemu doctor",
-	Title:    "says what works on this machine, and what helps",
-	Synopsis: []string{""},
-	About: []string{
-		"Looks at all that cgemu needs of a machine, or can make use of, and counts a small program of its own to see whether that works. Each line " +
-			"begins with ok, with note for what is missing and can be done without, or with problem; below the last two stands what helps. It " +
-			"writes no file.",
-	},
-	Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
-		flagOption("--selftest", "besides, run some 200 times small programs that are part of cgemu, and compare profiles and outputs with what they are on all hosts: "+
-			"about a minute where the interpreter executes them"),
-		flagOption("-h, --help", "print this"),
-	}}},
-	Operands: usage.Nothing,
-	Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
-		{Name: "0", Text: "programs can be run and counted here"},
-		{Name: "1", Text: "there is a problem"},
-		{Name: "125", Text: "the command line is wrong"},
-	}}},
-}
+var doctorCommand = sync.OnceValue(func() *usage.Command {
+	return &usage.Command{
+		Name:     "cgemu doctor",
+		Title:    "says what works on this machine, and what helps",
+		Synopsis: []string{""},
+		About: []string{
+			"Looks at all that cgemu needs of a machine, or can make use of, and counts a small program of its own to see whether that works. Each line " +
+				"begins with ok, with note for what is missing and can be done without, or with problem; below the last two stands what helps. It " +
+				"writes no file.",
+		},
+		Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
+			flagOption("--selftest", "besides, run some 200 times small programs that are part of cgemu, and compare profiles and outputs with what they are on all hosts: "+
+				"about a minute where the interpreter executes them"),
+			flagOption("-h, --help", "print this"),
+		}}},
+		Operands: usage.Nothing,
+		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+			{Name: "0", Text: "programs can be run and counted here"},
+			{Name: "1", Text: "there is a problem"},
+			{Name: "125", Text: "the command line is wrong"},
+		}}},
+	}
+})
 
 // A finding is what doctor says of one thing.
 type finding struct {

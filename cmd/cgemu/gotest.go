@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -14,26 +15,28 @@ import (
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-var goCommand = usage.Command{
-	Name:     "cgemu go",
-	Title:    "runs go test under cgemu",
-	Synopsis: []string{"[options of run] test [flags of go test] [packages]"},
-	About: []string{
-		"Runs go test with the test binaries under cgemu. Results of benchmarks have counts of instructions, as Ir/op, for ns/op, and are the same in every run.",
-		"A profile is written if --cachegrind-out-file says where: of the benchmarks, without what is around them.",
-	},
-	Examples: []usage.Row{
-		{Name: "cgemu go test -run='^$' -bench=. ./...", Text: "all benchmarks, no tests"},
-		{Name: "cgemu go --cache-sim=yes test -bench=Parse -benchtime=1000x .", Text: "misses of caches, too; 1000 times"},
-		{Name: "cgemu go -e GOGC=off test -bench=. . >new; benchstat old new", Text: "without the garbage collector"},
-	},
-	Of:       &runCommand,
-	Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
-	Operands: usage.Files,
-	Words:    []string{"test"},
-	InFront:  true,
-	SeeAlso:  []string{"cgemu(1)", "cgemu-compare(1)"},
-}
+var goCommand = sync.OnceValue(func() *usage.Command {
+	return &usage.Command{
+		Name:     "cgemu go",
+		Title:    "runs go test under cgemu",
+		Synopsis: []string{"[options of run] test [flags of go test] [packages]"},
+		About: []string{
+			"Runs go test with the test binaries under cgemu. Results of benchmarks have counts of instructions, as Ir/op, for ns/op, and are the same in every run.",
+			"A profile is written if --cachegrind-out-file says where: of the benchmarks, without what is around them.",
+		},
+		Examples: []usage.Row{
+			{Name: "cgemu go test -run='^$' -bench=. ./...", Text: "all benchmarks, no tests"},
+			{Name: "cgemu go --cache-sim=yes test -bench=Parse -benchtime=1000x .", Text: "misses of caches, too; 1000 times"},
+			{Name: "cgemu go -e GOGC=off test -bench=. . >new; benchstat old new", Text: "without the garbage collector"},
+		},
+		Of:       runCommand(),
+		Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
+		Operands: usage.Files,
+		Words:    []string{"test"},
+		InFront:  true,
+		SeeAlso:  []string{"cgemu(1)", "cgemu-compare(1)"},
+	}
+})
 
 // goOptions are the options of run that come before those of the user.
 var goOptions = []string{"-q", "--go-benchmarks", "--trace-children=no", "--cachegrind-out-file=" + os.DevNull}
@@ -46,7 +49,7 @@ const goElsewhere = "cgemu: run it on Linux, in a container (docker run --platfo
 func runGo(args []string) int {
 	argv, err := goTest(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		return write(goCommand.Help(goCommand.Name))
+		return write(goCommand().Help(goCommand().Name))
 	}
 	if err != nil {
 		return fail(exitFailed, fmt.Errorf("go: %w", err))

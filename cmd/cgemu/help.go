@@ -13,7 +13,7 @@ import (
 
 // shortHelp is what cgemu says without arguments.
 func shortHelp() string {
-	c := usage.Command{Name: "cgemu", Synopsis: runCommand.Synopsis, Examples: runCommand.Examples, Sections: runCommand.Sections[:1]}
+	c := usage.Command{Name: "cgemu", Synopsis: runCommand().Synopsis, Examples: runCommand().Examples, Sections: runCommand().Sections[:1]}
 	return c.Help("cgemu") + "\nAll options: cgemu help. Does it work here? cgemu doctor\n"
 }
 
@@ -23,11 +23,11 @@ func help(args []string) int {
 	case len(args) > 0 && args[0] == "--man":
 		return manual(args[1:])
 	case len(args) == 0:
-		return write(runCommand.Help("cgemu"))
+		return write(runCommand().Help("cgemu"))
 	case len(args) > 1:
 		return fail(exitFailed, fmt.Errorf("help: one command or option expected, got %d", len(args)))
 	case args[0] == "-h" || args[0] == "--help":
-		return write(helpCommand.Help(helpCommand.Name))
+		return write(helpCommand().Help(helpCommand().Name))
 	case args[0] == "all":
 		return write(allHelp())
 	case strings.HasPrefix(args[0], "-"):
@@ -74,7 +74,7 @@ func helpOption(name string) int {
 
 // manual prints a page of the manual.
 func manual(args []string) int {
-	c := &runCommand
+	c := runCommand()
 	if len(args) > 1 {
 		return fail(exitFailed, fmt.Errorf("help --man: one command expected, got %d", len(args)))
 	}
@@ -89,7 +89,7 @@ func manual(args []string) int {
 // completion prints a shell's script.
 func completion(args []string) int {
 	if len(args) != 1 {
-		os.Stderr.WriteString(completionCommand.Help(completionCommand.Name))
+		os.Stderr.WriteString(completionCommand().Help(completionCommand().Name))
 		return exitFailed
 	}
 	script := usage.Script(args[0])
@@ -122,8 +122,8 @@ func completed(words []string) usage.Completion {
 	c := reference(words[0])
 	switch {
 	case c == nil:
-		return runCommand.Complete(words)
-	case c == &helpCommand && !strings.HasPrefix(words[len(words)-1], "-"):
+		return runCommand().Complete(words)
+	case c == helpCommand() && !strings.HasPrefix(words[len(words)-1], "-"):
 		done := usage.Completion{Kind: usage.Nothing}
 		for _, name := range append([]string{"all"}, commands...) {
 			done.Add(words[len(words)-1], name, "")

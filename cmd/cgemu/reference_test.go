@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 	for _, tt := range []struct {
 		c *usage.Command
 		f *pflag.FlagSet
-	}{{&runCommand, new(options).flags()}, {&checkReference, new(checkCommand).flags("check")}} {
+	}{{runCommand(), new(options).flags()}, {checkReference(), new(checkCommand).flags("check")}} {
 		parsed := map[string]bool{"--help": true, "-h": true}
 		tt.f.VisitAll(func(f *pflag.Flag) {
 			if f.Hidden {
@@ -47,7 +47,7 @@ func TestReference(t *testing.T) {
 
 // TestReferenceValues has every value of the reference be accepted, and no other.
 func TestReferenceValues(t *testing.T) {
-	for _, o := range runCommand.Options() {
+	for _, o := range runCommand().Options() {
 		if o.Values == nil {
 			continue
 		}
@@ -76,7 +76,7 @@ func TestReferenceValues(t *testing.T) {
 		}
 	}
 	for _, e := range cgemu.Engines() {
-		require.Contains(t, runCommand.Option("--engine").Values, e.Name)
+		require.Contains(t, runCommand().Option("--engine").Values, e.Name)
 	}
 }
 
@@ -98,10 +98,10 @@ func TestCommands(t *testing.T) {
 	var names []string
 	for _, c := range references() {
 		names = append(names, commandName(c))
-		require.True(t, slices.ContainsFunc(runCommand.Sections[0].Rows, func(r usage.Row) bool { return r.Name == commandName(c) }), c.Name)
+		require.True(t, slices.ContainsFunc(runCommand().Sections[0].Rows, func(r usage.Row) bool { return r.Name == commandName(c) }), c.Name)
 	}
 	require.ElementsMatch(t, commands, names)
-	require.Len(t, runCommand.Sections[0].Rows, len(commands))
+	require.Len(t, runCommand().Sections[0].Rows, len(commands))
 	for _, c := range references() {
 		for _, page := range c.SeeAlso {
 			if name, ok := strings.CutPrefix(page, "cgemu-"); ok {

@@ -30,7 +30,7 @@ import (
 func run(args []string) int {
 	o, rest, err := parseOptions(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		return write(runCommand.Help("cgemu"))
+		return write(runCommand().Help("cgemu"))
 	}
 	if err != nil {
 		return fail(exitFailed, err)

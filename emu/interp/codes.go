@@ -1136,7 +1136,7 @@ var codeNames = [...]string{
 }
 
 // uopRefs has the references of each micro-operation that has some.
-var uopRefs = map[uint16][]uopRef{
+var uopRefs = [len(codeNames)][]uopRef{
 	opLoad1:          {{x86.Read, 1}},
 	opStore1:         {{x86.Write, 1}},
 	opStoreI1:        {{x86.Write, 1}},

@@ -148,8 +148,12 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 	if e.arena.place != nil {
 		low = e.arena.place.at
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%+v %v %v %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v", *e.Model, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
-		e.hostAVX512, e.lacks, hostFlags(), hostSample(), e.arena.dual, e.directory, low, e.sim.size, e.sim.d1.ways.host, e.sim.ll.ways.host))
+	text := fmt.Appendf(nil, "%+v %v %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v ", *e.Model, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
+		e.hostAVX512, e.lacks, hostFlags(), e.arena.dual, e.directory, low, e.sim.size, e.sim.d1.ways.host, e.sim.ll.ways.host)
+	for _, s := range hostSample() {
+		text = binary.LittleEndian.AppendUint32(text, s)
+	}
+	return sha256.Sum256(text)
 }
 
 // errImage is why an image is none for this engine.

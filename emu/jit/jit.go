@@ -75,7 +75,7 @@ type exit struct {
 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
-const exitChunk = 4096
+const exitChunk = 1024
 
 // exitAt returns the exit with number i.
 func (e *Engine) exitAt(i int) *exit { return &e.exits[i/exitChunk][i%exitChunk] }

@@ -71,12 +71,13 @@ func (t *jumpTable) set(a emu.Addr, to uint64) error {
 		t.pieces[piece] = true
 	}
 	page, i := t.page(a)
-	if page[0] == 0 {
+	page[i] = to // not read first: that would map a page of zeros, which a write replaces
+	if other := i ^ 1; page[other] == 0 {
 		for k := range page {
 			page[k] = t.miss
 		}
+		page[i] = to
 	}
-	page[i] = to
 	return nil
 }
 

@@ -3,6 +3,7 @@ package unicorn
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/emu"
 )
@@ -15,7 +16,7 @@ const (
 
 // executed are the features whose instructions libunicorn executes right in all its versions, or Go
 // does.
-var executed = func() map[string]bool {
+var executed = sync.OnceValue(func() map[string]bool {
 	m, err := emu.ModelByName(FullModel)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -25,13 +26,13 @@ var executed = func() map[string]bool {
 		names[f] = true
 	}
 	return names
-}()
+})
 
 // CheckModel refuses a CPU model that has instructions which the engine has not.
 func CheckModel(m *emu.Model) error {
 	var missing []string
 	for _, f := range m.Features() {
-		if !executed[f] {
+		if !executed()[f] {
 			missing = append(missing, f)
 		}
 	}

@@ -67,7 +67,7 @@ func codes(ops []op) []byte {
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s: %q,\n", o.name, o.name)
 	}
-	fmt.Fprint(&b, "}\n\n// uopRefs has the references of each micro-operation that has some.\nvar uopRefs = map[uint16][]uopRef{\n")
+	fmt.Fprint(&b, "}\n\n// uopRefs has the references of each micro-operation that has some.\nvar uopRefs = [len(codeNames)][]uopRef{\n")
 	for _, o := range ops {
 		if refs := references(o.body); refs != "" {
 			fmt.Fprintf(&b, "\t%s: {%s},\n", o.name, refs)

@@ -13,25 +13,27 @@ import (
 )
 
 // procNet is /proc/net: the sockets, interfaces and routes there are.
-var procNet = files.DirNode(map[string]*files.VNode{
-	"tcp":      files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET) }),
-	"tcp6":     files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET6) }),
-	"udp":      files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.UDP, linux.AF_INET) }),
-	"udp6":     files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.UDP, linux.AF_INET6) }),
-	"unix":     files.FileNode(unixText),
-	"dev":      files.FileNode(devText),
-	"route":    files.FileNode(routeText),
-	"if_inet6": files.FileNode(inet6Text),
-	"snmp": countersNode("Ip Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos InDiscards InDelivers OutRequests OutDiscards OutNoRoutes ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragOKs FragFails FragCreates",
-		"Icmp InMsgs InErrors OutMsgs OutErrors", "Tcp RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors",
-		"Udp InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors"),
-	"netstat":   countersNode("TcpExt SyncookiesSent SyncookiesRecv SyncookiesFailed TCPTimeouts", "IpExt InNoRoutes InOctets OutOctets"),
-	"sockstat":  files.TextNode("sockets: used 0\nTCP: inuse 0 orphan 0 tw 0 alloc 0 mem 0\nUDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n"),
-	"protocols": files.TextNode("protocol  size sockets  memory press maxhdr  slab module     cl co di ac io in de sh ss gs se re sp bi br ha uh gp em\n"),
-	"raw":       files.TextNode("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
-	"packet":    files.TextNode("sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"),
-	"netlink":   files.TextNode("sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"),
-	"arp":       files.TextNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
+var procNet = lateNode(func() *files.VNode {
+	return files.DirNode(map[string]*files.VNode{
+		"tcp":      files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET) }),
+		"tcp6":     files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.TCP, linux.AF_INET6) }),
+		"udp":      files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.UDP, linux.AF_INET) }),
+		"udp6":     files.FileNode(func(t *task.Thread) []byte { return inetText(t, &net.StackOf(t.Kernel).Inet.UDP, linux.AF_INET6) }),
+		"unix":     files.FileNode(unixText),
+		"dev":      files.FileNode(devText),
+		"route":    files.FileNode(routeText),
+		"if_inet6": files.FileNode(inet6Text),
+		"snmp": countersNode("Ip Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos InDiscards InDelivers OutRequests OutDiscards OutNoRoutes ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragOKs FragFails FragCreates",
+			"Icmp InMsgs InErrors OutMsgs OutErrors", "Tcp RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors",
+			"Udp InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors"),
+		"netstat":   countersNode("TcpExt SyncookiesSent SyncookiesRecv SyncookiesFailed TCPTimeouts", "IpExt InNoRoutes InOctets OutOctets"),
+		"sockstat":  files.TextNode("sockets: used 0\nTCP: inuse 0 orphan 0 tw 0 alloc 0 mem 0\nUDP: inuse 0 mem 0\nUDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n"),
+		"protocols": files.TextNode("protocol  size sockets  memory press maxhdr  slab module     cl co di ac io in de sh ss gs se re sp bi br ha uh gp em\n"),
+		"raw":       files.TextNode("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
+		"packet":    files.TextNode("sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"),
+		"netlink":   files.TextNode("sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"),
+		"arp":       files.TextNode("IP address       HW type     Flags       HW address            Mask     Device\n"),
+	})
 })
 
 // hexAddress is an address as /proc/net shows it: words of 32 bits in the CPU's byte order.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -16,7 +17,7 @@ func init() {
 		for _, p := range t.Kernel.Processes {
 			out = append(out, strconv.Itoa(p.PID))
 		}
-		for name := range procFiles {
+		for name := range procFiles() {
 			out = append(out, name)
 		}
 		return out
@@ -28,7 +29,7 @@ func init() {
 		case "thread-self":
 			return files.LinkNode(func(t *task.Thread) string { return fmt.Sprintf("%d/task/%d", t.Process.PID, t.TID) })
 		}
-		if n := procFiles[name]; n != nil {
+		if n := procFiles()[name]; n != nil {
 			return n
 		}
 		id := files.Atoi(name)
@@ -64,26 +65,28 @@ func pair(n *files.VNode) (func(*task.Thread) []string, func(*task.Thread, strin
 const bootID = "00000000-0000-4000-8000-000000000000\n"
 
 // procFiles are the files of /proc that are about the machine.
-var procFiles = map[string]*files.VNode{
-	"cpuinfo":     files.FileNode(cpuinfo),
-	"meminfo":     files.FileNode(meminfo),
-	"stat":        files.FileNode(procStat),
-	"uptime":      files.FileNode(func(t *task.Thread) []byte { s := seconds(t.Kernel.Now()); return []byte(s + " " + s + "\n") }),
-	"loadavg":     files.FileNode(loadavg),
-	"vmstat":      files.TextNode("nr_free_pages 1048576\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n"),
-	"swaps":       files.TextNode("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"),
-	"partitions":  files.TextNode("major minor  #blocks  name\n\n"),
-	"diskstats":   files.TextNode(""),
-	"modules":     files.TextNode(""),
-	"devices":     files.TextNode("Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/console\n  5 /dev/ptmx\n136 pts\n\nBlock devices:\n254 virtblk\n"),
-	"sysvipc":     sysvNode(),
-	"version":     files.TextNode("Linux version " + task.UnameRelease + " (cgemu@cgemu) " + task.UnameVersion + "\n"),
-	"filesystems": files.TextNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tpipefs\nnodev\tsockfs\nnodev\tdevpts\nnodev\tmqueue\n\text4\n"),
-	"mounts":      files.LinkNode(func(*task.Thread) string { return "self/mounts" }),
-	"cmdline":     files.TextNode("cgemu\n"),
-	"net":         files.LinkNode(func(*task.Thread) string { return "self/net" }),
-	"sys":         lateNode(procSys),
-}
+var procFiles = sync.OnceValue(func() map[string]*files.VNode {
+	return map[string]*files.VNode{
+		"cpuinfo":     files.FileNode(cpuinfo),
+		"meminfo":     files.FileNode(meminfo),
+		"stat":        files.FileNode(procStat),
+		"uptime":      files.FileNode(func(t *task.Thread) []byte { s := seconds(t.Kernel.Now()); return []byte(s + " " + s + "\n") }),
+		"loadavg":     files.FileNode(loadavg),
+		"vmstat":      files.TextNode("nr_free_pages 1048576\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n"),
+		"swaps":       files.TextNode("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"),
+		"partitions":  files.TextNode("major minor  #blocks  name\n\n"),
+		"diskstats":   files.TextNode(""),
+		"modules":     files.TextNode(""),
+		"devices":     files.TextNode("Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/console\n  5 /dev/ptmx\n136 pts\n\nBlock devices:\n254 virtblk\n"),
+		"sysvipc":     sysvNode(),
+		"version":     files.TextNode("Linux version " + task.UnameRelease + " (cgemu@cgemu) " + task.UnameVersion + "\n"),
+		"filesystems": files.TextNode("nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tpipefs\nnodev\tsockfs\nnodev\tdevpts\nnodev\tmqueue\n\text4\n"),
+		"mounts":      files.LinkNode(func(*task.Thread) string { return "self/mounts" }),
+		"cmdline":     files.TextNode("cgemu\n"),
+		"net":         files.LinkNode(func(*task.Thread) string { return "self/net" }),
+		"sys":         lateNode(procSys),
+	}
+})
 
 // uuid is a random UUID (RFC 9562, version 4).
 func uuid(k *task.Kernel) string {

@@ -18,10 +18,13 @@ type Tracer struct {
 	w io.Writer
 	// early has the text of calls after which the arguments cannot be read, such as execve(2), by thread.
 	early map[*task.Thread]string
+	kinds map[string]argKind
 }
 
 // NewTracer returns a Tracer that writes to w.
-func NewTracer(w io.Writer) *Tracer { return &Tracer{w: w, early: map[*task.Thread]string{}} }
+func NewTracer(w io.Writer) *Tracer {
+	return &Tracer{w: w, early: map[*task.Thread]string{}, kinds: argKinds()}
+}
 
 // Enter implements task.Tracer.
 func (tr *Tracer) Enter(t *task.Thread) {
@@ -108,14 +111,14 @@ func resultText(name string, ret uint64, e linux.Errno) string {
 // Format shows the call that t is in, with result ret and error e.
 func (tr *Tracer) Format(t *task.Thread, ret uint64, e linux.Errno) string {
 	name := t.Kernel.CallName(t.Call.Nr)
-	sig, ok := Signatures[name]
+	sig, ok := Signatures()[name]
 	if !ok {
 		if name == task.Unknown.Name {
 			name = fmt.Sprintf("syscall_%#x", t.Call.Nr)
 		}
 		sig = "x x x x x x"
 	}
-	s := formatter{t: t, args: t.Call.Args, ret: ret, failed: e != 0}
+	s := formatter{t: t, kinds: tr.kinds, args: t.Call.Args, ret: ret, failed: e != 0}
 	var out []string
 	for i, kind := range strings.Fields(sig) {
 		s.i = i
@@ -132,6 +135,7 @@ func FormatWaiting(t *task.Thread) string { return NewTracer(nil).Format(t, 0, l
 // A formatter shows the arguments of one call; argument i is the present one.
 type formatter struct {
 	t      *task.Thread
+	kinds  map[string]argKind
 	args   uio.Args
 	ret    uint64
 	failed bool
@@ -141,21 +145,22 @@ type formatter struct {
 // arg shows argument i as of the given kind. "" leaves it out.
 func (s *formatter) arg(kind string) string {
 	v := s.args[s.i]
-	if set, ok := flagSets[kind]; ok {
+	if set, ok := flagSets()[kind]; ok {
 		return set.show(v)
 	}
-	if f, ok := argKinds[kind]; ok {
+	if f, ok := s.kinds[kind]; ok {
 		return f(s, v)
 	}
 	panic("BUG: no kind of argument " + kind)
 }
 
-// argKinds are the ways to show an argument, by the names that Signatures use. Names that are not here are sets of
-// flags, in flagSets.
-var argKinds map[string]func(s *formatter, v uint64) string
+// An argKind shows an argument v.
+type argKind func(s *formatter, v uint64) string
 
-func init() {
-	argKinds = map[string]func(s *formatter, v uint64) string{
+// argKinds returns the ways to show an argument, by the names that Signatures use. Names that are not here are sets of
+// flags, in flagSets.
+func argKinds() map[string]argKind {
+	return map[string]argKind{
 		"d":       func(_ *formatter, v uint64) string { return fmt.Sprint(int32(v)) },
 		"ld":      func(_ *formatter, v uint64) string { return fmt.Sprint(int64(v)) },
 		"lu":      func(_ *formatter, v uint64) string { return fmt.Sprint(v) },
@@ -391,7 +396,7 @@ func (s *formatter) sigaction(v uint64) string {
 		h = "SIG_IGN"
 	}
 	flags := linux.Uint64(b[8:])
-	out := fmt.Sprintf("{sa_handler=%s, sa_mask=%s, sa_flags=%s", h, task.SigSet(linux.Uint64(b[24:])), flagSets["saflags"].show(flags))
+	out := fmt.Sprintf("{sa_handler=%s, sa_mask=%s, sa_flags=%s", h, task.SigSet(linux.Uint64(b[24:])), flagSets()["saflags"].show(flags))
 	if flags&linux.SA_RESTORER != 0 {
 		out += fmt.Sprintf(", sa_restorer=%#x", linux.Uint64(b[16:]))
 	}
@@ -432,7 +437,7 @@ func (s *formatter) pollfds(v uint64) string {
 	}
 	var out []string
 	for ; len(b) > 0; b = b[8:] {
-		out = append(out, fmt.Sprintf("{fd=%d, events=%s}", int32(linux.Uint32(b)), flagSets["pollev"].show(uint64(linux.Uint16(b[4:])))))
+		out = append(out, fmt.Sprintf("{fd=%d, events=%s}", int32(linux.Uint32(b)), flagSets()["pollev"].show(uint64(linux.Uint16(b[4:])))))
 	}
 	return "[" + strings.Join(out, ", ") + "]"
 }
