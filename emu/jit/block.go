@@ -4,7 +4,6 @@ package jit
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -58,6 +57,8 @@ type blockRecord struct {
 	// first one less the block's.
 	linkageOff int32
 	linkage    int16
+	// length is how many instructions it has.
+	length int16
 	// counted is the index of the instruction before which the entry counter is
 	// incremented: a fault in an earlier one finds it not incremented yet.
 	counted  int16
@@ -132,7 +133,7 @@ const (
 )
 
 // Its parts of the lists.
-func (t *tb) insns() []insnAt           { return t.lists.insns.of(&t.blockRecord, inInsns) }
+func (t *tb) insns() insnReader         { return readInsns(t.lists.insns.of(&t.blockRecord, inInsns)) }
 func (t *tb) sideExits() []sideExit     { return t.lists.sideExits.of(&t.blockRecord, inSideExits) }
 func (t *tb) reps() []repCounter        { return t.lists.reps.of(&t.blockRecord, inReps) }
 func (t *tb) ownCounters() []ownCounter { return t.lists.own.of(&t.blockRecord, inOwn) }
@@ -140,7 +141,7 @@ func (t *tb) saved() []saved            { return t.lists.saved.of(&t.blockRecord
 func (t *tb) pages() []emu.Addr         { return t.lists.pages.of(&t.blockRecord, inPages) }
 
 // insnCount returns how many instructions it has.
-func (r *blockRecord) insnCount() int { return int(r.n[inInsns]) }
+func (r *blockRecord) insnCount() int { return int(r.length) }
 
 // exitCount returns how many exits it has.
 func (r *blockRecord) exitCount() int { return int(r.n[inExits]) }
@@ -148,9 +149,9 @@ func (r *blockRecord) exitCount() int { return int(r.n[inExits]) }
 // lastOwn returns the index of the last instruction that is not of a linkage table.
 func (r *blockRecord) lastOwn() int { return r.insnCount() - 1 - int(r.linkage) }
 
-// addrOf returns the guest address of instruction i of insns, which are its.
-func (r *blockRecord) addrOf(insns []insnAt, i int) emu.Addr {
-	a := r.pc + emu.Addr(insns[i].off)
+// addrOf returns the guest address of instruction i, from its off.
+func (r *blockRecord) addrOf(off uint16, i int) emu.Addr {
+	a := r.pc + emu.Addr(off)
 	if i > r.lastOwn() {
 		a += emu.Addr(int64(r.linkageOff))
 	}
@@ -166,17 +167,26 @@ func (r *blockRecord) offOf(a emu.Addr, i int) uint16 {
 }
 
 // has reports whether there is one of its insns at a.
-func (r *blockRecord) has(a emu.Addr, insns []insnAt) bool {
-	for i := range insns {
-		if r.addrOf(insns, i) == a {
+func (r *blockRecord) has(a emu.Addr, insns insnReader) bool {
+	for i := 0; insns.next(); i++ {
+		if r.addrOf(insns.off, i) == a {
 			return true
 		}
 	}
 	return false
 }
 
+// insn returns where instruction i is.
+func (t *tb) insn(i int) insnAt {
+	insns := t.insns()
+	for range i + 1 {
+		insns.next()
+	}
+	return insns.insnAt
+}
+
 // addr returns the guest address of instruction i.
-func (t *tb) addr(i int) emu.Addr { return t.addrOf(t.insns(), i) }
+func (t *tb) addr(i int) emu.Addr { return t.addrOf(t.insn(i).off, i) }
 
 // onShadow reports whether RSP is on the shadow stack at arena offset pos.
 func (t *tb) onShadow(pos int) bool {
@@ -185,6 +195,9 @@ func (t *tb) onShadow(pos int) bool {
 
 // insnAtHost returns the index of the instruction whose code contains arena offset pos.
 func (t *tb) insnAtHost(pos int) int {
-	at, insns := pos-int(t.entry), t.insns()
-	return sort.Search(len(insns), func(i int) bool { return int(insns[i].host) > at }) - 1
+	i, insns := -1, t.insns()
+	for insns.next() && int(insns.host) <= pos-int(t.entry) {
+		i++
+	}
+	return i
 }

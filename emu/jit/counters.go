@@ -65,7 +65,7 @@ func (e *Engine) gatherBlock(t *tb) {
 	n := int64(e.take(int(t.counter)))
 	exits, insns := t.sideExits(), t.insns()
 	counts := t.counting == emu.CountAll
-	for i := range insns {
+	for i := 0; insns.next(); i++ {
 		for len(exits) > 0 && int(exits[0].after) <= i {
 			n -= int64(e.take(int(exits[0].counter)))
 			exits = exits[1:]
@@ -73,8 +73,8 @@ func (e *Engine) gatherBlock(t *tb) {
 		if n == 0 || !counts {
 			continue
 		}
-		a := t.addrOf(insns, i)
-		for _, c := range e.plans[insns[i].plan] {
+		a := t.addrOf(insns.off, i)
+		for _, c := range e.plans[insns.plan] {
 			e.gatherAt(t, a, c.event, n*c.times)
 		}
 	}
@@ -105,9 +105,9 @@ func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 	if t.cache.counting != emu.CountAll {
 		return
 	}
-	insns := t.insns()
-	a := t.addrOf(insns, i)
-	for _, c := range e.plans[insns[i].plan] {
+	at := t.insn(i)
+	a := t.addrOf(at.off, i)
+	for _, c := range e.plans[at.plan] {
 		e.gatherAt(t, a, c.event, n*c.times)
 	}
 }
@@ -137,7 +137,7 @@ func (e *Engine) tallyInsn(t *tb, i int, n int64) {
 // sumInsn adds to the totals of calls what n executions of t's instruction i count whatever they meet.
 func (e *Engine) sumInsn(t *tb, i int, n int64) {
 	if e.calls != nil && t.cache.counting == emu.CountAll {
-		for _, c := range e.plans[t.insns()[i].plan] {
+		for _, c := range e.plans[t.insn(i).plan] {
 			e.calls.add(c.event, n*c.times)
 		}
 	}

@@ -48,11 +48,11 @@ func (e *Engine) debugBlock(t *tb, end ending, tail int) {
 		Tail: slices.Clone(e.arena.mem[tail:t.end]), End: endings[end], Once: e.singleStep || e.runOffset != 0, Off: int(t.entry), Addr: e.hostAddr(int(t.entry)),
 		Counters: []emu.BlockCounter{{Number: int(t.counter), Insn: int(t.counted), What: "entries, counted in front of it"}},
 	}
-	from, insns := int(t.entry), t.insns()
+	from := int(t.entry)
 	for i := range e.block {
 		g, to := &e.block[i], tail
 		if i+1 < len(e.block) {
-			to = int(t.entry) + int(insns[i+1].host)
+			to = int(t.entry) + int(t.insn(i+1).host)
 		}
 		b.Insns = append(b.Insns, emu.BlockInsn{At: g.PC, Guest: e.guestCode(g.PC, int(g.Len)), Host: slices.Clone(e.arena.mem[from:to])})
 		from = to

@@ -81,7 +81,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	e.restore(t, i, pos)
-	e.set(stHistory, t.insns()[i].outcomes.after(e.get(stHistory)))
+	e.set(stHistory, t.insn(i).outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
 	e.adjustForStop(t, i, ours)
 	if ours {
@@ -91,7 +91,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		if e.details() {
 			e.revokeGuarded(t, i, pc)
 		}
-		e.singleStep, e.runOffset = true, int(t.insns()[i].run)
+		e.singleStep, e.runOffset = true, int(t.insn(i).run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
 		return pc, nil
 	}
@@ -180,7 +180,7 @@ func (e *Engine) revokeEvents(t *tb, i int, g *ginsn, f emu.Fault) {
 
 // revokePlan takes back what an instruction counts always, but for its execution.
 func (e *Engine) revokePlan(t *tb, i int) {
-	for _, p := range e.plans[t.insns()[i].plan] {
+	for _, p := range e.plans[t.insn(i).plan] {
 		if p.event != emu.Ir {
 			e.tally(t, i, p.event, -p.times)
 		}
@@ -232,7 +232,7 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 func (e *Engine) restore(t *tb, i, pos int) {
 	const rsp = stRegs + 8*emu.RSP
 	host := e.get(rsp)
-	e.set(rsp, host+uint64(int64(t.insns()[i].rsp)))
+	e.set(rsp, host+uint64(int64(t.insn(i).rsp)))
 	for _, s := range t.saved() {
 		if !s.holds(pos) {
 			continue

@@ -297,7 +297,7 @@ func (i *image) relieve() {
 // marked reports whether one of the instructions of a block of the image has a mark.
 func (e *Engine) marked(r *blockRecord) bool {
 	for a := range e.marks {
-		if r.has(a, e.lists.insns.of(r, inInsns)) {
+		if r.has(a, readInsns(e.lists.insns.of(r, inInsns))) {
 			return true
 		}
 	}

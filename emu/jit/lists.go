@@ -12,7 +12,7 @@ import (
 
 // lists have what is known of an engine's blocks, by kind, since its last flush: each block has a part of each list. They have no pointers, as an image has them too.
 type lists struct {
-	insns     list[insnAt]
+	insns     list[byte] // packed
 	sideExits list[sideExit]
 	reps      list[repCounter]
 	own       list[ownCounter]

@@ -139,7 +139,7 @@ func (e *Engine) charge(pc emu.Addr, before, after uint64, ended bool) {
 // pause reports whether the guest stops between two pieces of the instruction of x, and for which reason, nil for an
 // interrupt. The instruction itself then counts when it ends.
 func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
-	run := int(x.t.insns()[x.insn].run)
+	run := int(x.t.insn(int(x.insn)).run)
 	switch {
 	case int64(e.get(stBudget)) < 0:
 		stop = &plainStops[emu.StopBudget]

@@ -73,7 +73,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	t := e.newBlock()
 	t.pc, t.entry, t.indirect, t.called = pc, int32(e.pos), int32(indirect), int32(called)
 	t.counter, t.counting, t.firstExit = int32(e.newCounter(len(e.block))), e.counting, int32(e.exitsMade())
-	t.n[inInsns] = uint16(len(e.block))
+	t.length = int16(len(e.block))
 	if e.linkage > 0 {
 		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
 	}
@@ -119,7 +119,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 func (e *Engine) keep(t *tb) {
 	r, l := &t.blockRecord, e.lists
 	r.n[inExits] = uint16(e.exitsMade() - int(r.firstExit))
-	l.insns.put(r, inInsns, e.placed)
+	e.packed = packInsns(e.packed[:0], e.placed)
+	l.insns.put(r, inInsns, e.packed)
 	l.sideExits.put(r, inSideExits, e.sideExits)
 	l.reps.put(r, inReps, e.repCounters)
 	l.own.put(r, inOwn, e.own)
