@@ -165,7 +165,7 @@ func (e *Engine) flagsAtTarget(a emu.Addr) peek {
 		p = e.examineFlags(a)
 		e.peeks.put(a, p)
 	}
-	e.lookaheads = append(e.lookaheads, lookahead{a, p})
+	e.lookaheads = append(e.lookaheads, lookahead{canonicalOf(a), p})
 	return p
 }
 

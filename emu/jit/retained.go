@@ -19,15 +19,29 @@ import (
 // What a block was made from is in its parts of lists: spans of its instructions, their code one after the other, and lookaheads, what the code behind its jumps does with
 // the status flags; sums of its pages, none if one of them could not be read as a whole; and what the recorder of calls said, if there is one, answers and the arcs noted.
 
+// A canonical is an address in six bytes: there are many, and code lies at canonical ones.
+type canonical [3]uint16
+
+func canonicalOf(a emu.Addr) canonical {
+	return canonical{uint16(a), uint16(a >> 16), uint16(a >> 32)}
+}
+
+func (c canonical) addr() emu.Addr {
+	return emu.Addr(int64(int16(c[2]))<<32 | int64(c[1])<<16 | int64(c[0]))
+}
+
 // A span is n bytes of code at an address.
 type span struct {
-	at emu.Addr
-	n  int
+	at canonical
+	n  uint16
 }
+
+// end is the address behind it.
+func (s span) end() emu.Addr { return s.at.addr() + emu.Addr(s.n) }
 
 // A lookahead is what flagsAtTarget found at an address.
 type lookahead struct {
-	at    emu.Addr
+	at    canonical
 	found peek
 }
 
@@ -38,11 +52,11 @@ const maxVariants = 8
 func (e *Engine) read(a emu.Addr, n int) {
 	e.depend(a)
 	e.depend(a + emu.Addr(n) - 1)
-	if last := len(e.spans) - 1; last >= 0 && e.spans[last].at+emu.Addr(e.spans[last].n) == a {
-		e.spans[last].n += n
+	if last := len(e.spans) - 1; last >= 0 && e.spans[last].end() == a {
+		e.spans[last].n += uint16(n)
 		return
 	}
-	e.spans = append(e.spans, span{a, n})
+	e.spans = append(e.spans, span{canonicalOf(a), uint16(n)})
 }
 
 // keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be retained: it runs once, or it ends with what is no instruction, which
@@ -63,9 +77,9 @@ func (e *Engine) keepSource(r *blockRecord) bool {
 	}
 	e.code = e.code[:0]
 	for _, s := range e.spans {
-		at := len(e.code)
-		e.code = slices.Grow(e.code, s.n)[:at+s.n]
-		if e.mem.Fetch(s.at, e.code[at:]) < s.n {
+		at, n := len(e.code), int(s.n)
+		e.code = slices.Grow(e.code, n)[:at+n]
+		if e.mem.Fetch(s.at.addr(), e.code[at:]) < n {
 			return false
 		}
 	}
@@ -204,16 +218,16 @@ func (e *Engine) sameCode(l *lists, r *blockRecord) bool {
 	e.decoder.Forget()
 	code := l.code.of(r, inCode)
 	for _, s := range l.spans.of(r, inSpans) {
-		e.code = slices.Grow(e.code[:0], s.n)[:s.n]
-		if e.mem.Fetch(s.at, e.code) < s.n || !bytes.Equal(e.code, code[:s.n]) {
+		e.code = slices.Grow(e.code[:0], int(s.n))[:s.n]
+		if e.mem.Fetch(s.at.addr(), e.code) < len(e.code) || !bytes.Equal(e.code, code[:s.n]) {
 			return false
 		}
 		code = code[s.n:]
 	}
 	for _, p := range l.lookaheads.of(r, inLookaheads) {
-		found, ok := e.peeks.at(p.at)
+		found, ok := e.peeks.at(p.at.addr())
 		if !ok {
-			found = e.examineFlags(p.at)
+			found = e.examineFlags(p.at.addr())
 		}
 		if found != p.found {
 			return false
