@@ -19,8 +19,8 @@ type tb struct {
 	blockRecord
 	lists *lists // where its parts are
 	cache *codeCache
-	// incoming is the first of the links that reach it; when it goes, they are pointed back at their stubs.
-	incoming *exit
+	// incoming is the number of the first of the links that reach it, 0 if none does; when it goes, they are pointed back at their stubs.
+	incoming uint32
 	// unmarked is where it goes on behind the mark on its first instruction, if there is one.
 	unmarked int32
 	// listed says that the jump table has the block.

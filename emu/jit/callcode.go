@@ -140,7 +140,7 @@ func (e *Engine) emitArc(x exit, first uint64, found func()) {
 	defer e.swap()
 	e.link(site, e.pos)
 	kept, number := e.newExit()
-	x.resume, x.cache = int32(retry), int32(cache)
+	x.place, x.more = int32(retry), int32(cache)
 	*kept = x
 	failed := e.emitKeptArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
@@ -278,7 +278,7 @@ func (e *Engine) emitPass(i int) {
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
-	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), resume: int32(e.pos)})
+	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), place: int32(e.pos)})
 }
 
 // emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. RCX has what emitFrom

@@ -98,11 +98,12 @@ func (b *imageBody) views(l *lists) []viewer {
 
 // An exitRecord is an exit without what a run makes of it. A block's follow each other.
 type exitRecord struct {
-	rip                        emu.Addr
-	site, stub, resume, cache  int32
-	insn                       int16
-	kind                       exitKind
-	hasBlock, back, call, near bool
+	rip         emu.Addr
+	place, more int32
+	insn        int16
+	kind        exitKind
+	flags       linkFlags
+	hasBlock    bool
 }
 
 // A constant is a word beside the counters that code reads.
@@ -317,12 +318,12 @@ func (e *Engine) blockOf(r *blockRecord) *tb {
 	}
 	for k, x := range img.exitsOf(r) {
 		to := e.exitRoom(int(t.firstExit) + k)
-		*to = exit{rip: x.rip, site: x.site, stub: x.stub, resume: x.resume, cache: x.cache, insn: x.insn, kind: x.kind, back: x.back, call: x.call, near: x.near}
+		*to = exit{rip: x.rip, place: x.place, more: x.more, insn: x.insn, kind: x.kind, flags: x.flags}
 		if x.hasBlock {
 			to.t = t
 		}
 		e.forgetArc(to)
-		if x.back && x.kind == exitLink {
+		if to.is(linkBack) {
 			e.backEdges = push(e.backEdges, to)
 		}
 	}
@@ -338,9 +339,10 @@ func (i *image) exitsOf(r *blockRecord) []exitRecord {
 // connectKnown links a block that comes from the image to those that are there.
 func (e *Engine) connectKnown(t *tb) {
 	for k := range t.exitCount() {
-		x := e.exitAt(int(t.firstExit) + k)
+		number := int(t.firstExit) + k
+		x := e.exitAt(number)
 		if to := e.tbs.at(x.rip); x.kind == exitLink && x.to == nil && to != nil && !e.stepping {
-			e.connect(x, to)
+			e.connect(uint32(number), to)
 		}
 	}
 }

@@ -51,11 +51,9 @@ func (e *Engine) drop(t *tb) {
 
 // isolate parts t from all that leads to it.
 func (e *Engine) isolate(t *tb) {
-	for x := t.incoming; x != nil; {
+	for x := range e.linksTo(t) {
 		e.disconnect(x)
-		next := x.next
-		x.to, x.next = nil, nil
-		x = next
+		x.to, x.next = nil, 0
 	}
-	t.incoming = nil
+	t.incoming = 0
 }

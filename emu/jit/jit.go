@@ -57,22 +57,38 @@ const (
 type exit struct {
 	rip emu.Addr // where the guest is, or goes
 	to  *tb      // the block that its jump goes to, for links
-	// next is the next one of those that go there.
-	next *exit
-	t    *tb // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
-	// site is the arena offset of the jump's displacement, stub that of the code that leaves.
-	site, stub int32
-	// resume is the arena offset behind an exit that comes back, 0 for others.
-	resume int32
-	// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does. For what Go executes it is the number
-	// of the instruction at rip in decoded, once insnOf was asked for it, before that 0.
-	cache int32
+	t   *tb      // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
+	// next is the number of the next one of those that go there, 0 if there is none.
+	next uint32
+	// place is the arena offset of a link's displacement, or of what comes behind an exit that comes back, 0 for others.
+	place int32
+	// more is the arena offset of the code with which a link leaves (stub). For exitArc and exitJumpArc it is the counter in whose place they find their last target and its arc
+	// (cache). For what Go executes it is the number of the instruction at rip in decoded, once insnOf was asked for it, before that 0.
+	more  int32
 	insn  int16 // for exitCarry, how long the run is
 	kind  exitKind
-	back  bool // a link backwards: Interrupt breaks it
-	call  bool // a link made by a CALL on the shadow stack
-	near  bool // a link whose instruction ends in the I1 line where its target begins
+	flags linkFlags
 }
+
+// linkFlags say what kind of link it is.
+type linkFlags uint8
+
+const (
+	linkBack linkFlags = 1 << iota // it leads backwards: Interrupt breaks it
+	linkCall                       // a CALL on the shadow stack
+	linkNear                       // its instruction ends in the I1 line where its target begins
+)
+
+// when returns f if b holds.
+func (f linkFlags) when(b bool) linkFlags {
+	if b {
+		return f
+	}
+	return 0
+}
+
+// is reports whether a link is of a kind.
+func (x *exit) is(f linkFlags) bool { return x.flags&f != 0 }
 
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
 const exitChunk = 1024
@@ -598,15 +614,15 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return emu.Addr(rip), nil
 	case exitArc:
 		e.newArc(x, e.calls.Arc)
-		e.resume = int(x.resume)
+		e.resume = int(x.place)
 		return x.rip, nil
 	case exitJumpArc:
 		e.newArc(x, e.calls.JumpArc)
-		e.resume = int(x.resume)
+		e.resume = int(x.place)
 		return x.rip, nil
 	case exitPass:
 		e.told(e.calls.Flow, x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
-		e.resume = int(x.resume)
+		e.resume = int(x.place)
 		return x.rip, nil
 	case exitCrossed:
 		e.wentOn(x.t.addr(int(x.insn)), x.rip)
@@ -650,7 +666,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 // follow makes a direct branch reach its target's block from now on.
 func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 	epoch, target := e.epoch, x.rip
-	e.wantCalled = x.call
+	e.wantCalled = x.is(linkCall)
 	t, fault := e.lookup(target)
 	e.wantCalled = false
 	if fault != nil {
@@ -661,7 +677,7 @@ func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 	}
 	// A flush takes the branch itself away.
 	if e.epoch == epoch {
-		e.connect(x, t)
+		e.connect(uint32(e.get(stExit)), t)
 	}
 	return target, nil
 }

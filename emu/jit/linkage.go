@@ -86,8 +86,8 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 	e.unbound[x.rip]++
 	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
 	if done {
-		for _, call := range slices.Collect(x.t.links()) {
-			if call.call {
+		for _, call := range slices.Collect(e.linksTo(x.t)) {
+			if call.is(linkCall) {
 				e.replace(call.t) // it will go on to where the entry leads
 			}
 		}

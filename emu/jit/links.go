@@ -4,32 +4,36 @@ package jit
 
 import "iter"
 
-// connect makes the jump or call of x reach t.
-func (e *Engine) connect(x *exit, t *tb) {
-	e.link(int(x.site), e.entryFor(x, t))
+// connect makes the link with a number reach t.
+func (e *Engine) connect(number uint32, t *tb) {
+	x := e.exitAt(int(number))
+	e.link(int(x.place), e.entryFor(x, t))
 	if x.to != t { // else Interrupt had broken the link
-		x.to, x.next, t.incoming = t, t.incoming, x
+		x.to, x.next, t.incoming = t, t.incoming, number
 	}
 }
 
-// links are the links that reach t.
-func (t *tb) links() iter.Seq[*exit] {
+// linksTo are the links that reach t. They may be taken away from it meanwhile.
+func (e *Engine) linksTo(t *tb) iter.Seq[*exit] {
 	return func(yield func(*exit) bool) {
-		for x := t.incoming; x != nil && yield(x); {
-			x = x.next
+		for n := t.incoming; n != 0; {
+			x := e.exitAt(int(n))
+			if n = x.next; !yield(x) {
+				return
+			}
 		}
 	}
 }
 
 // disconnect makes the jump or call of x leave generated code.
-func (e *Engine) disconnect(x *exit) { e.link(int(x.site), int(x.stub)) }
+func (e *Engine) disconnect(x *exit) { e.link(int(x.place), int(x.more)) }
 
 // entryFor returns where x enters t.
 func (e *Engine) entryFor(x *exit, t *tb) int {
-	if x.near && t.fetched != 0 {
+	if x.is(linkNear) && t.fetched != 0 {
 		return int(t.fetched)
 	}
-	if !x.call {
+	if !x.is(linkCall) {
 		return int(t.entry)
 	}
 	if t.called == 0 {

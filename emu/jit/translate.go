@@ -472,22 +472,24 @@ func (e *Engine) emitStubsDue() {
 	for _, s := range e.stubsDue {
 		x, number := e.newExit()
 		*x = s.exit
-		x.site, x.stub = int32(s.site), int32(e.pos)
-		if x.call {
+		e.link(s.site, e.pos)
+		if x.kind == exitLink {
+			x.place, x.more = int32(s.site), int32(e.pos)
+		}
+		if x.is(linkCall) {
 			e.emitCalledEntry()
 		}
 		e.storeImm32(stExit, uint32(number))
 		e.jmp(e.stubs.exit)
-		e.disconnect(x)
 		if x.kind != exitLink {
 			continue
 		}
-		if x.back {
+		if x.is(linkBack) {
 			e.backEdges = push(e.backEdges, x)
 		}
 		if to := e.tbs.at(x.rip); to != nil && !e.stepping {
 			e.swap() // it may get an entry for calls
-			e.connect(x, to)
+			e.connect(uint32(number), to)
 			e.swap()
 		}
 	}
@@ -516,12 +518,12 @@ func (e *Engine) emitLinkIf(cond byte, target emu.Addr) {
 
 // noteLink makes the rel32 at site a link to the block at target.
 func (e *Engine) noteLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, back: e.isBack(target), near: e.fetchedBy(target)}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, flags: linkBack.when(e.isBack(target)) | linkNear.when(e.fetchedBy(target))}})
 }
 
 // emitCallLink makes the CALL at site enter the block at target.
 func (e *Engine) emitCallLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, back: e.isBack(target), call: true}})
+	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, flags: linkCall | linkBack.when(e.isBack(target))}})
 }
 
 // isBack reports whether a branch of the block to target goes backwards. The entry of a linkage table may lie in front of the CALL: every loop has a branch that goes
