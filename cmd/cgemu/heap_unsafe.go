@@ -36,7 +36,7 @@ func hugeHeap() error {
 }
 
 // hugeHeapSize is what most runs need.
-const hugeHeapSize = 256 << 20
+const hugeHeapSize = 128 << 20
 
 // takeStack has the runtime take a stack of hugeHeapSize bytes from the heap for its goroutine, which gives it back when it ends, without a collection. Its frame has room for what wide
 // returns, more than half of that. touch is false, so that no more of it is touched than the stack's end, where the address is that takeStack returns.
