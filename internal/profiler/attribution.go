@@ -29,6 +29,8 @@ type attribution struct {
 	row []uint64
 	// starts are the places where functions begin, by object.
 	starts map[functionStart]dwarfmap.Loc
+	// owned are functions that owner found lately, by the page of code that was asked for: neighbours follow each other, and callers and what they call.
+	owned [8]owned
 	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
 	// has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA

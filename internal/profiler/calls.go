@@ -48,6 +48,18 @@ type functionStart struct {
 	va     uint64
 }
 
+// An owned is a function with a name, by where its code is, and where it begins.
+type owned struct {
+	object *object
+	extent extent
+	begin  dwarfmap.Loc
+}
+
+// has reports whether it holds va of o.
+func (f *owned) has(o *object, va uint64) bool {
+	return f.object == o && va >= f.extent.lo && va < f.extent.hi
+}
+
 // owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins. What was inlined
 // there is part of it.
 func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.Loc) {
@@ -59,6 +71,11 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	va, ok := c.object.VAddr(c.last.Off + uint64(a-c.last.Lo))
 	if !ok {
 		return fn, unknown
+	}
+	known := &c.owned[va/emu.PageSize%uint64(len(c.owned))]
+	if c.in == nil && known.has(c.object, va) {
+		fn.File = known.begin.File
+		return fn, known.begin
 	}
 	x := c.object.extentOf(va, c.byObject)
 	if !x.named() {
@@ -73,6 +90,7 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 		c.starts[functionStart{c.object, x.lo}] = begin
 	}
 	fn.File = begin.File
+	*known = owned{c.object, x, begin}
 	if c.in != nil {
 		fn.Name = begin.Func
 	}
