@@ -285,7 +285,7 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitLookup(fromCall)
 }
 
-// emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see emitReceived.
+// emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see lookupFrom.
 func (e *Engine) emitLookup(from uint64) {
 	defer e.emitFor(e.emitFor(forLookups))
 	called := e.calls != nil && from == fromCall
@@ -329,7 +329,7 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 		return
 	}
 	if e.calls != nil {
-		e.storeImm32(stOrigin, uint32(e.newOrigin(i)>>32))
+		e.storeImm32(stOrigin, e.newOrigin(i))
 	}
 	e.store(stSavedBias, regBias)
 	from := e.pos
@@ -351,11 +351,11 @@ func (e *Engine) emitRetPop(n int32, i int) {
 	e.saved(from, regTarget, slotTarget, 0)
 	e.store(slotTable, regTable)
 	e.lea(x86.RSP, x86.RSP, 8+n)
-	who := uint64(fromReturn)
+	looks := uint64(fromReturn)
 	if e.calls != nil {
-		who |= e.newOrigin(i)
+		looks = e.lookupFrom(i, fromReturn)
 	}
-	e.emitLookup(who)
+	e.emitLookup(looks)
 }
 
 // checked reports whether the budget is checked in front of instruction i. Behind its mark nothing stops an

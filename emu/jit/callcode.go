@@ -140,7 +140,7 @@ func (e *Engine) emitArc(x exit, first uint64, found func()) {
 	defer e.swap()
 	e.link(site, e.pos)
 	kept, number := e.newExit()
-	x.place, x.more = int32(retry), int32(cache)
+	x.first, x.second = int32(retry), int32(cache)
 	*kept = x
 	failed := e.emitKeptArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
@@ -219,11 +219,16 @@ func (e *Engine) giveSaved() {
 	e.load(x86.RAX, slotTmp2)
 }
 
-// newOrigin returns what says that a lookup comes from instruction i: the number of an exit that knows it, in the upper half.
-func (e *Engine) newOrigin(i int) uint64 {
+// newOrigin returns the number of an exit that knows that a jump or return comes from instruction i.
+func (e *Engine) newOrigin(i int) uint32 {
 	x, number := e.newExit()
 	x.t, x.insn = e.t, int16(i)
-	return uint64(number) << 32
+	return uint32(number)
+}
+
+// lookupFrom returns what emitLookup is told of a lookup by instruction i: the origin, in the upper half, and who looks up, the number of a function or what stands for one.
+func (e *Engine) lookupFrom(i int, who uint32) uint64 {
+	return uint64(e.newOrigin(i))<<32 | uint64(who)
 }
 
 // emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what emitLookup is to be told. It loses regTable.
@@ -234,13 +239,12 @@ func (e *Engine) emitJumpOrigin(i int) (from uint64) {
 		return fromCall
 	}
 	if e.calls.Resumes(e.block[i].PC) {
-		return e.newOrigin(i) | fromReturn
+		return e.lookupFrom(i, fromReturn)
 	}
-	return e.newOrigin(i) | uint64(e.calls.Number(e.t.pc))
+	return e.lookupFrom(i, e.calls.Number(e.t.pc))
 }
 
-// emitFrom loads into RCX who looks a block up, if emitReceived asks for it there, with RCX in slotA: the number of a function or what stands for one, and the
-// place (newOrigin).
+// emitFrom loads into RCX what lookupFrom says, if emitReceived asks for it there, with RCX in slotA.
 func (e *Engine) emitFrom(from uint64) {
 	if e.calls != nil && from != fromCall {
 		e.store(slotA, x86.RCX)
@@ -278,7 +282,7 @@ func (e *Engine) emitPass(i int) {
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
-	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), place: int32(e.pos)})
+	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 }
 
 // emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. RCX has what emitFrom

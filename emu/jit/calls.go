@@ -183,8 +183,8 @@ func (e *Engine) origin() emu.Addr {
 func (e *Engine) newArc(x *exit, arcOf func(site, target emu.Addr) uint64) {
 	target := e.get(stRegs + 8*int(regTarget))
 	arc := arcOf(x.rip, emu.Addr(target))
-	e.set(counterOff+8*int(x.more), target)
-	e.set(counterOff+8*int(x.more)+8, arc)
+	e.set(counterOff+8*x.cache(), target)
+	e.set(counterOff+8*x.cache()+8, arc)
 	e.keepArc(target, e.get(stExit), arc)
 }
 
@@ -221,8 +221,8 @@ func (e *Engine) retireCalls() {
 // forgetArc has the indirect call or jump that x leaves in front of begin with its first arc again.
 func (e *Engine) forgetArc(x *exit) {
 	if x.kind == exitArc || x.kind == exitJumpArc {
-		e.set(counterOff+8*int(x.more), uint64(x.rip))
-		e.set(counterOff+8*int(x.more)+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
+		e.set(counterOff+8*x.cache(), uint64(x.rip))
+		e.set(counterOff+8*x.cache()+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
 	}
 }
 

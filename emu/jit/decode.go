@@ -53,7 +53,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 // insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the code which x belongs to: if memory
 // changed, that code is gone.
 func (e *Engine) insnOf(x *exit) *ginsn {
-	if x.more == 0 {
+	if x.cache() == 0 {
 		g := new(ginsn)
 		e.decoder.Forget()
 		if !e.decodeOne(g, x.rip) {
@@ -62,10 +62,10 @@ func (e *Engine) insnOf(x *exit) *ginsn {
 		if x.kind == exitTrap && g.Kind != guest.Emulated {
 			return g // it will be refused: why may depend on what lies behind the block
 		}
-		x.more = int32(len(e.decoded))
+		x.second = int32(len(e.decoded))
 		e.decoded = append(e.decoded, g)
 	}
-	return e.decoded[x.more]
+	return e.decoded[x.cache()]
 }
 
 // decodeBlock fills e.block with the instructions of the block at pc, and returns why it ends. It is empty if pc

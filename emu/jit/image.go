@@ -98,12 +98,12 @@ func (b *imageBody) views(l *lists) []viewer {
 
 // An exitRecord is an exit without what a run makes of it. A block's follow each other.
 type exitRecord struct {
-	rip         emu.Addr
-	place, more int32
-	insn        int16
-	kind        exitKind
-	flags       linkFlags
-	hasBlock    bool
+	rip           emu.Addr
+	first, second int32
+	insn          int16
+	kind          exitKind
+	flags         linkFlags
+	hasBlock      bool
 }
 
 // A constant is a word beside the counters that code reads.
@@ -318,7 +318,7 @@ func (e *Engine) blockOf(r *blockRecord) *tb {
 	}
 	for k, x := range img.exitsOf(r) {
 		to := e.exitRoom(int(t.firstExit) + k)
-		*to = exit{rip: x.rip, place: x.place, more: x.more, insn: x.insn, kind: x.kind, flags: x.flags}
+		*to = exit{rip: x.rip, first: x.first, second: x.second, insn: x.insn, kind: x.kind, flags: x.flags}
 		if x.hasBlock {
 			to.t = t
 		}

@@ -202,10 +202,10 @@ func (e *Engine) writeExits(w *imageWriter) {
 		for k := range r.exitCount() {
 			x := e.exitAt(int(r.firstExit) + k)
 			one[0] = exitRecord{
-				rip: x.rip, place: x.place, more: x.more, insn: x.insn, kind: x.kind, flags: x.flags, hasBlock: x.t != nil,
+				rip: x.rip, first: x.first, second: x.second, insn: x.insn, kind: x.kind, flags: x.flags, hasBlock: x.t != nil,
 			}
 			if x.kind != exitLink && x.kind != exitArc && x.kind != exitJumpArc { // the run's own
-				one[0].more = 0
+				one[0].second = 0
 			}
 			w.Write(one.bytes())
 		}

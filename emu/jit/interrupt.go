@@ -28,7 +28,7 @@ func (e *Engine) relinkAll() {
 	e.showTable(uint64(e.table.base))
 	for _, x := range e.backEdges {
 		if x.to != nil {
-			e.link(int(x.place), e.entryFor(x, x.to))
+			e.link(x.site(), e.entryFor(x, x.to))
 		}
 	}
 }

@@ -60,15 +60,23 @@ type exit struct {
 	t   *tb      // the block, for traps and budgets with the instruction in front of which it stopped, and for calls
 	// next is the number of the next one of those that go there, 0 if there is none.
 	next uint32
-	// place is the arena offset of a link's displacement, or of what comes behind an exit that comes back, 0 for others.
-	place int32
-	// more is the arena offset of the code with which a link leaves (stub). For exitArc and exitJumpArc it is the counter in whose place they find their last target and its arc
-	// (cache). For what Go executes it is the number of the instruction at rip in decoded, once insnOf was asked for it, before that 0.
-	more  int32
-	insn  int16 // for exitCarry, how long the run is
-	kind  exitKind
-	flags linkFlags
+	// first and second are site and stub of a link, resume and cache of another exit.
+	first, second int32
+	insn          int16 // for exitCarry, how long the run is
+	kind          exitKind
+	flags         linkFlags
 }
+
+// site is the arena offset of a link's displacement, stub that of the code with which it leaves.
+func (x *exit) site() int { return int(x.first) }
+func (x *exit) stub() int { return int(x.second) }
+
+// resume is the arena offset behind an exit that comes back, 0 for others.
+func (x *exit) resume() int { return int(x.first) }
+
+// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does. For what Go executes it is the number of the instruction at rip in decoded, once insnOf
+// was asked for it, before that 0.
+func (x *exit) cache() int { return int(x.second) }
 
 // linkFlags say what kind of link it is.
 type linkFlags uint8
@@ -614,15 +622,15 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		return emu.Addr(rip), nil
 	case exitArc:
 		e.newArc(x, e.calls.Arc)
-		e.resume = int(x.place)
+		e.resume = x.resume()
 		return x.rip, nil
 	case exitJumpArc:
 		e.newArc(x, e.calls.JumpArc)
-		e.resume = int(x.place)
+		e.resume = x.resume()
 		return x.rip, nil
 	case exitPass:
 		e.told(e.calls.Flow, x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
-		e.resume = int(x.place)
+		e.resume = x.resume()
 		return x.rip, nil
 	case exitCrossed:
 		e.wentOn(x.t.addr(int(x.insn)), x.rip)

@@ -356,7 +356,7 @@ func TestLinksBackLieInOneLine(t *testing.T) {
 			m.run(emu.StopSyscall)
 			require.GreaterOrEqual(t, len(m.backEdges), 500)
 			for _, x := range m.backEdges {
-				require.LessOrEqual(t, x.place%64, int32(60), "a branch to %#x", uint64(x.rip))
+				require.LessOrEqual(t, x.site()%64, 60, "a branch to %#x", uint64(x.rip))
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import "iter"
 // connect makes the link with a number reach t.
 func (e *Engine) connect(number uint32, t *tb) {
 	x := e.exitAt(int(number))
-	e.link(int(x.place), e.entryFor(x, t))
+	e.link(x.site(), e.entryFor(x, t))
 	if x.to != t { // else Interrupt had broken the link
 		x.to, x.next, t.incoming = t, t.incoming, number
 	}
@@ -26,7 +26,7 @@ func (e *Engine) linksTo(t *tb) iter.Seq[*exit] {
 }
 
 // disconnect makes the jump or call of x leave generated code.
-func (e *Engine) disconnect(x *exit) { e.link(int(x.place), int(x.more)) }
+func (e *Engine) disconnect(x *exit) { e.link(x.site(), x.stub()) }
 
 // entryFor returns where x enters t.
 func (e *Engine) entryFor(x *exit, t *tb) int {

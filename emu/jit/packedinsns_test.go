@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/cgemu/cgemu/emu"
 )
 
 // TestPackInsns reads what was packed, of any instructions: near each other and far, with everything the same and different.
@@ -41,12 +39,5 @@ func TestPackInsns(t *testing.T) {
 			got = append(got, p.insnAt)
 		}
 		require.Equal(t, insns, got)
-	}
-}
-
-// TestCanonical has addresses of both halves as they were.
-func TestCanonical(t *testing.T) {
-	for _, a := range []emu.Addr{0, 1, 0x401234, 0x7fff_ffff_ffff, 0xffff_8000_0000_0000, 0xffff_ffff_ff60_0400, 0xffff_ffff_ffff_ffff} {
-		require.Equal(t, a, canonicalOf(a).addr())
 	}
 }

@@ -56,7 +56,7 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 		e.patchShort(none)
 		end = e.jmp(0)
 	}
-	e.emitExit(site, exit{kind: exitLong, rip: g.PC, t: e.t, insn: int16(i), place: int32(e.pos)})
+	e.emitExit(site, exit{kind: exitLong, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 	e.store(slotC, x86.RCX)
 	e.emitString(g)
 	e.emitExit(e.jmp(0), exit{kind: exitPiece, rip: g.PC, t: e.t, insn: int16(i)})
@@ -76,14 +76,14 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	if !outside {
 		e.link(end, e.pos)
 	}
-	e.stubsDue[piece].exit.place = int32(e.pos)
+	e.stubsDue[piece].exit.first = int32(e.pos)
 }
 
 // repeatLong handles the exits in front of a piece and behind one: generated code goes on with the next piece or behind
 // the instruction.
 func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if x.kind == exitLong {
-		e.rep.piece, e.rep.flags = int(x.place), e.get(stFlags)
+		e.rep.piece, e.rep.flags = x.resume(), e.get(stFlags)
 	} else {
 		g := e.insnOf(x)
 		before := e.endPiece()
@@ -92,7 +92,7 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		e.charge(x.rip, before, c.Regs[emu.RCX], ends)
 		e.repeated(c, x.t, int(x.insn), g, before, !ends)
 		if ends {
-			e.resume = int(x.place)
+			e.resume = x.resume()
 			return x.rip, nil
 		}
 		if stops, stop := e.pause(c, x); stops {

@@ -133,3 +133,10 @@ func TestMarkOnCodeThatComesBack(t *testing.T) {
 	m.run(emu.StopMark)
 	require.Equal(t, codeAt+4, m.cpu.RIP)
 }
+
+// TestCanonical has addresses of both halves as they were.
+func TestCanonical(t *testing.T) {
+	for _, a := range []emu.Addr{0, 1, 0x401234, 0x7fff_ffff_ffff, 0xffff_8000_0000_0000, 0xffff_ffff_ff60_0400, 0xffff_ffff_ffff_ffff} {
+		require.Equal(t, a, canonicalOf(a).addr())
+	}
+}

@@ -78,7 +78,7 @@ func (e *Engine) emitAlone(i int, kind aloneKind) {
 	if len(toGo) == 0 {
 		return
 	}
-	x := exit{kind: exitOutside, rip: g.PC, t: e.t, insn: int16(i), place: int32(e.pos)}
+	x := exit{kind: exitOutside, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)}
 	e.swap()
 	if len(apart) > 0 {
 		e.link(apart[0], e.pos)

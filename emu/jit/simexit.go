@@ -14,7 +14,7 @@ import (
 func (e *Engine) emitOutside(i int, kind exitKind) {
 	x := exit{kind: kind, rip: e.block[i].PC, t: e.t, insn: int16(i)}
 	site := e.jmp(0)
-	x.place = int32(e.pos)
+	x.first = int32(e.pos)
 	e.emitExit(site, x)
 }
 
@@ -42,7 +42,7 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 			e.attemptedRef(x.t, int(x.insn), e.refs[e.simulated])
 		}
 	}
-	e.resume = int(x.place)
+	e.resume = x.resume()
 	return x.rip
 }
 

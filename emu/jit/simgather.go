@@ -48,7 +48,7 @@ func (e *Engine) emitGather(i int) {
 		e.load(x86.RAX, slotTmp)
 	}
 	putBack()
-	x := exit{kind: exitElements, rip: g.PC, t: e.t, insn: int16(i), place: int32(e.pos)}
+	x := exit{kind: exitElements, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)}
 	e.swap()
 	l1, _ := missEvents(x86.Read)
 	counter := e.abs(e.newEventCounter(i, l1, true)) | e.missTotal(l1)

@@ -474,7 +474,7 @@ func (e *Engine) emitStubsDue() {
 		*x = s.exit
 		e.link(s.site, e.pos)
 		if x.kind == exitLink {
-			x.place, x.more = int32(s.site), int32(e.pos)
+			x.first, x.second = int32(s.site), int32(e.pos)
 		}
 		if x.is(linkCall) {
 			e.emitCalledEntry()

@@ -18,7 +18,7 @@ type Tracer struct {
 	w io.Writer
 	// early has the text of calls after which the arguments cannot be read, such as execve(2), by thread.
 	early map[*task.Thread]string
-	kinds map[string]argKind
+	kinds map[string]argKind // argKinds
 }
 
 // NewTracer returns a Tracer that writes to w.
