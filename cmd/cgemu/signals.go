@@ -30,16 +30,29 @@ func endSignals() []os.Signal {
 	return list
 }
 
-// untilSignal returns a context that a signal asking cgemu to end ends. The second one ends cgemu at once.
+// untilSignal returns a context that a signal asking cgemu to end ends. Who asks again ends cgemu at once.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, endSignals()...)
 	go func() {
 		cancel(endSignal{(<-c).(syscall.Signal)})
-		endNow(<-c)
+		endNow(askedAgain(c))
 	}()
 	return ctx, func() { signal.Stop(c) }
+}
+
+// oneRequest is how long after the first signal others belong to it: timeout(1) signals its child and then its process group, which has the child too, and who presses Ctrl-C signals
+// all of a group, of which some pass it on.
+const oneRequest = 200 * time.Millisecond
+
+// askedAgain returns the signal that asks again behind the first one of c, which has just come.
+func askedAgain(c <-chan os.Signal) os.Signal {
+	for first := time.Now(); ; {
+		if s := <-c; time.Since(first) >= oneRequest {
+			return s
+		}
+	}
 }
 
 // endAtSignal ends cgemu at once when a signal asks for it.
