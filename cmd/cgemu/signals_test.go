@@ -18,7 +18,7 @@ func TestAskedAgain(t *testing.T) {
 			c <- syscall.SIGTERM
 			time.Sleep(oneRequest - 1)
 			c <- syscall.SIGINT
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			c <- syscall.SIGHUP
 		}()
 		require.Equal(t, syscall.SIGHUP, askedAgain(c))
