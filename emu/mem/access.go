@@ -109,7 +109,9 @@ func (m *Space) Fetch(a emu.Addr, b []byte) int {
 	if n == 0 || m.settle(a, a+emu.Addr(n), false) != nil {
 		return 0
 	}
-	return copyCareful(b[:n], m.host.view(a, n))
+	got := copyCareful(b[:n], m.host.view(a, n))
+	m.noteFetched(got)
+	return got
 }
 
 // A View is bytes of the guest's memory themselves, for a host system call to read or fill. The host's kernel copes with what lies

@@ -125,6 +125,8 @@ type Space struct {
 	borrowed, lent    []loan
 	borrowers         []*Space
 	settled, settling emu.Addr
+	// fetched is how many bytes of code were fetched since pages of it were given back (codepages.go).
+	fetched int
 }
 
 // New returns an address space that shares memory with no other: the first of a group.
