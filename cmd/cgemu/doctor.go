@@ -79,10 +79,8 @@ func runDoctor(args []string) int {
 
 // selftestStatus runs the self-test, and returns the exit status.
 func selftestStatus() int {
-	ctx, stop := untilSignal()
-	defer stop()
 	var b strings.Builder
-	err := runSelftest(ctx, &b)
+	err := runSelftest(untilSignal(), &b)
 	if status := write(b.String()); status != 0 {
 		return status
 	}

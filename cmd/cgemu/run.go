@@ -63,8 +63,7 @@ func run(args []string) int {
 		return failStart(rest[0], err)
 	}
 
-	ctx, stop := untilSignal()
-	defer stop()
+	ctx := untilSignal()
 	terminal := newMessages(ctx, os.Stderr)
 	stderr = terminal
 	logTo, err := o.startLog(ctx, &cfg, terminal)

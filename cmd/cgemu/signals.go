@@ -30,8 +30,8 @@ func endSignals() []os.Signal {
 	return list
 }
 
-// untilSignal returns a context that a signal asking cgemu to end ends. Who asks again ends cgemu at once.
-func untilSignal() (ctx context.Context, stop func()) {
+// untilSignal returns a context that a signal asking cgemu to end ends, until cgemu ends. Who asks again ends cgemu at once.
+func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, endSignals()...)
@@ -39,7 +39,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 		cancel(endSignal{(<-c).(syscall.Signal)})
 		endNow(askedAgain(c))
 	}()
-	return ctx, func() { signal.Stop(c) }
+	return ctx
 }
 
 // oneRequest is how long after the first signal others belong to it: timeout(1) signals its child and then its process group, which has the child too, and who presses Ctrl-C signals
