@@ -67,8 +67,8 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 // table, whose entries lead to functions of other objects.
 func (o *Object) Unnamed(vaddr uint64) (lo, hi uint64, linkage bool) {
 	hi = math.MaxUint64
-	if o.symbolAt(vaddr) == nil && o.symtab != nil {
-		syms := o.symtab.syms
+	if o.symbolAt(vaddr) == nil {
+		syms := o.symbols().syms
 		i, _ := slices.BinarySearchFunc(syms, vaddr, func(s symbol, addr uint64) int { return cmp.Compare(s.addr, addr) })
 		if i > 0 {
 			lo = syms[i-1].end()

@@ -82,18 +82,24 @@ func (o *Object) symbolAt(addr uint64) *symbol {
 	if !o.execs.has(addr, addr) {
 		return nil
 	}
-	if o.symtab == nil {
-		o.symtab = &symbolTable{}
-		o.loadSymbols()
-	}
+	t := o.symbols()
 	if s := o.lastSymbol; s != nil && addr-s.addr < s.size {
 		return s
 	}
-	s := o.symtab.find(addr)
+	s := t.find(addr)
 	if s != nil {
 		o.lastSymbol = s
 	}
 	return s
+}
+
+// symbols returns the table of symbols, which is read when it is asked for first.
+func (o *Object) symbols() *symbolTable {
+	if o.symtab == nil {
+		o.symtab = &symbolTable{}
+		o.loadSymbols()
+	}
+	return o.symtab
 }
 
 // function returns the name of the function at an address, as shown.
