@@ -268,10 +268,6 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitIndirect(g)
 	from := e.pos
 	e.emitPushReturn(g.Next())
-	if e.calls != nil {
-		e.emitTarget(i) // it is the call's, not the callee's
-		e.emitIndirectFrame(i)
-	}
 	// A fault of the shadow stack executes the whole call again.
 	site := e.emitShadowCall(regTable)
 	e.emitReturnSite(g.Next())
@@ -279,17 +275,26 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
-	if e.calls == nil {
-		e.emitTarget(i)
+	e.emitTarget(i)
+	callee := uint64(fromCall)
+	if e.calls != nil {
+		callee = e.lookupFrom(i, fromIndirectCall)
 	}
-	e.emitLookup(fromCall)
+	e.emitLookup(callee)
 }
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see lookupFrom.
 func (e *Engine) emitLookup(from uint64) {
 	defer e.emitFor(e.emitFor(forLookups))
-	called := e.calls != nil && from == fromCall
 	e.t.from = uint32(from)
+	part := 0 // of the entry
+	switch {
+	case e.calls == nil:
+	case e.t.from == fromCall:
+		part = e.calls.receivedSize()
+	case e.t.from == fromIndirectCall:
+		part = calledAt
+	}
 	if e.directory == 0 {
 		e.store(slotA, x86.RCX)
 		e.movImm(x86.RCX, uint64(bits.TrailingZeros64(uint64(maxCode))))
@@ -297,7 +302,7 @@ func (e *Engine) emitLookup(from uint64) {
 		inside := e.short(opJRCXZ)
 		e.load(x86.RCX, slotA)
 		e.emitFrom(from)
-		e.jmp(e.stubs.miss + b2i(called)*receivedSize)
+		e.jmp(e.stubs.miss + part)
 		e.patchShort(inside)
 		e.load(x86.RCX, slotA)
 	}
@@ -312,12 +317,12 @@ func (e *Engine) emitLookup(from uint64) {
 		e.t.lookup = int32(e.pos)
 		e.load(regTable, stJumpTable)
 	}
-	if !called {
+	if part == 0 {
 		e.byte(jmpTable...)
 		return
 	}
 	e.byte(0x4f, 0x8b, 0x14, 0xda) // mov r10, [r10+r11*8]
-	e.lea(regTable, regTable, receivedSize)
+	e.lea(regTable, regTable, int32(part))
 	e.byte(0x41, 0xff, 0xe2) // jmp r10
 }
 

@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cgemu/cgemu/emu"
@@ -87,40 +88,17 @@ func (e *Engine) emitCallFrame(i int, target emu.Addr) {
 	e.load(regTable, slotB)
 }
 
-// emitIndirectFrame does so for an indirect call, whose target is in regTarget. It loses regTable.
-func (e *Engine) emitIndirectFrame(i int) {
-	pc := e.block[i].PC
-	e.emitArc(exit{kind: exitArc, rip: pc, t: e.t, insn: int16(i)}, e.calls.Arc(pc, pc), func() {
-		e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
-		e.emitPushFrame(x86.RCX)
-		e.storeAt(x86.RCX, 8, x86.RDX)
-		e.lea(regTable, x86.RSP, e.pendingRSP+8)
-		e.storeAt(x86.RCX, 0, regTable)
-	})
-}
-
 // emitCountJump counts the indirect jump of instruction i, whose target is in regTarget, if such jumps are recorded. It loses regTable.
 func (e *Engine) emitCountJump(i int) {
 	pc := e.block[i].PC
 	if !e.Jumps || e.counting != emu.CountAll || e.calls.Passes(pc) {
 		return
 	}
-	e.emitArc(exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i)}, e.calls.JumpArc(pc, pc), func() {
-		at := row{base: x86.RDX}
-		e.loadRow(x86.RCX, at, e.calls.Recorder.Calls())
-		e.lea(x86.RCX, x86.RCX, 1)
-		e.storeRow(at, e.calls.Recorder.Calls(), x86.RCX)
-	})
-}
-
-// emitArc emits the way to an arc, which found is to find in RDX, of an indirect call or jump whose target is in regTarget. x is the exit for targets where it has not gone before. RCX and RDX
-// are found's to lose, regTable is lost.
-func (e *Engine) emitArc(x exit, first uint64, found func()) {
 	cache := e.newCounter(0)
 	e.newCounter(0)
-	// It begins with an arc, since any address may be called: 0, too.
-	e.set(counterOff+8*cache, uint64(x.rip))
-	e.set(counterOff+8*cache+8, first)
+	// It begins with an arc, since any address may be jumped to: 0, too.
+	e.set(counterOff+8*cache, uint64(pc))
+	e.set(counterOff+8*cache+8, e.calls.JumpArc(pc, pc))
 	retry := e.pos
 	e.store(slotA, x86.RCX)
 	e.store(slotB, x86.RDX)
@@ -132,16 +110,18 @@ func (e *Engine) emitArc(x exit, first uint64, found func()) {
 	site := e.jmp(0)
 	e.patchShort(known)
 	again := e.pos
-	found()
+	at := row{base: x86.RDX}
+	e.loadRow(x86.RCX, at, e.calls.Recorder.Calls())
+	e.lea(x86.RCX, x86.RCX, 1)
+	e.storeRow(at, e.calls.Recorder.Calls(), x86.RCX)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 
 	e.swap()
 	defer e.swap()
 	e.link(site, e.pos)
-	kept, number := e.newExit()
-	x.first, x.second = int32(retry), int32(cache)
-	*kept = x
+	x, number := e.newExit()
+	*x = exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i), first: int32(retry), second: int32(cache)}
 	failed := e.emitKeptArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
 	e.store(counterOff+8*cache, regTarget)
@@ -285,8 +265,8 @@ func (e *Engine) emitPass(i int) {
 	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 }
 
-// emitReceived is what an entry for lookups begins with: a block that another function jumped to does not go on before that is recorded. RCX has what emitFrom
-// loads. Calls, whose frame is there, go on behind it, receivedSize bytes on.
+// emitReceived is what an entry for lookups begins with. RCX has what emitFrom loads. A block that another function jumped to does not go on before that is recorded. Indirect calls come
+// calledAt bytes behind the entry, where their frame is pushed, and calls whose frame is there behind all of this, receivedSize bytes on.
 func (e *Engine) emitReceived(pc emu.Addr) {
 	number := e.calls.Number(pc)
 	from := e.pos
@@ -295,11 +275,28 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	e.byte(0x67)
 	same := e.short(opJRCXZ) // jecxz
 	other := e.jmp(0)
+	if e.pos-from != calledAt {
+		panic("BUG: indirect calls do not find where their frame is pushed")
+	}
+	cache := e.newCounter(0)
+	e.newCounter(0)
+	e.calls.callers = append(e.calls.callers, cache)
+	var unlike, again int
+	if e.calls.inVector {
+		unlike, again = e.emitCalled(cache)
+	} else { // too long for jecxz
+		called := e.jmp(0)
+		e.swap()
+		e.link(called, e.pos)
+		unlike, again = e.emitCalled(cache)
+		e.jmp(e.far)
+		e.swap()
+	}
 	e.patchShort(same)
 	back := e.pos
 	e.load(x86.RCX, slotA)
-	if e.pos-from != receivedSize {
-		panic("BUG: calls do not find the way behind the check of jumps")
+	if e.pos-from != e.calls.receivedSize() {
+		panic(fmt.Sprintf("BUG: calls do not find the way behind the check of jumps, %d bytes", e.pos-from))
 	}
 
 	e.swap()
@@ -311,10 +308,49 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	e.leaRIP(x86.RCX, back)
 	e.store(stBehind, x86.RCX)
 	e.jmp(e.calls.crossed)
+
+	e.link(unlike, e.pos)
+	e.not(regTable)
+	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 1)
+	e.store(stFrom, x86.RCX)
+	e.leaRIP(x86.RCX, again)
+	e.store(stBehind, x86.RCX)
+	e.leaRIP(regTable, counterOff+8*cache)
+	e.jmp(e.calls.called)
 }
 
-// receivedSize is the size of the code that emitReceived emits.
-const receivedSize = 7 + 3 + 5 + 7
+// calledAt is where the part for calls begins in the code that emitReceived emits, and receivedSize where that ends.
+const calledAt = 7 + 3 + 5
+
+func (k *calls) receivedSize() int {
+	called := 5 // a jump
+	switch {
+	case k.lanes:
+		called = 88
+	case k.inVector:
+		called = 64
+	}
+	return calledAt + called + 7
+}
+
+// emitCalled pushes the frame of an indirect call that comes to an entry for lookups, with RCX in slotA. Whatever is called has, from the counter cache on, two words: from which call the last one came,
+// negative, and the arc of that; most functions are called from one place, also by a place that calls a hundred. unlike is the site of a jump for a call from elsewhere, with what was found in regTable,
+// and again where it goes on once the arc is there.
+func (e *Engine) emitCalled(cache int) (unlike, again int) {
+	e.load(regTable, counterOff+8*cache)
+	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
+	known := e.short(opJRCXZ)
+	unlike = e.jmp(0)
+	e.patchShort(known)
+	again = e.pos
+	e.load(regTable, counterOff+8*cache+8)
+	e.emitEntered(row{base: regTable}, x86.RCX, regTarget)
+	e.emitPushFrame(x86.RCX)
+	e.storeAt(x86.RCX, 8, regTable)
+	e.lea(regTable, x86.RSP, 8)
+	e.storeAt(x86.RCX, 0, regTable)
+	return unlike, again
+}
 
 // emitMissFrom is what the code for a missed lookup begins with, as emitReceived is what blocks begin with.
 func (e *Engine) emitMissFrom() {
@@ -322,14 +358,23 @@ func (e *Engine) emitMissFrom() {
 		return
 	}
 	from := e.pos
-	e.store(stFrom, x86.RCX)
-	e.load(x86.RCX, slotA)
-	called := e.jmp(0)
-	for e.pos-from < receivedSize {
-		e.byte(0x90)
+	pad := func(to int) {
+		for e.pos-from < to {
+			e.byte(0x90)
+		}
 	}
+	e.store(stFrom, x86.RCX)
+	jumped := e.short(opShortJ)
+	pad(calledAt)
+	e.store(stFrom, x86.RCX)
+	called := e.short(opShortJ)
+	pad(e.calls.receivedSize())
 	e.storeImm32(stFrom, fromCall)
-	e.link(called, e.pos)
+	on := e.short(opShortJ)
+	e.patchShort(jumped)
+	e.patchShort(called)
+	e.load(x86.RCX, slotA)
+	e.patchShort(on)
 }
 
 // emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.
@@ -575,7 +620,7 @@ func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
 }
 
 // emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from another function. It goes to where
-// stBehind says, or leaves to Go.
+// stBehind says, or leaves to Go. So does called, for an indirect call whose arc is not the one in the two words at regTable, before it has put it there.
 func (e *Engine) emitCrossedRoutine() {
 	e.calls.crossed = e.pos
 	e.store(slotB, x86.RDX)
@@ -595,7 +640,25 @@ func (e *Engine) emitCrossedRoutine() {
 	e.load(x86.RDX, slotB)
 	e.byte(0xff) // jmp [stBehind]
 	e.rip(4, stBehind, 0)
-	for _, site := range append(unknown, first) {
+	failed := append(unknown, first)
+
+	e.calls.called = e.pos
+	e.store(slotB, x86.RDX)
+	e.store(slotC, regTable)
+	e.keepSaved()
+	failed = append(failed, e.emitFindArc()...)
+	e.load(x86.RCX, slotC)
+	e.load(x86.RDX, stFrom)
+	e.not(x86.RDX)
+	e.lea(x86.RDX, x86.RDX, 1)
+	e.storeAt(x86.RCX, 0, x86.RDX)
+	e.storeAt(x86.RCX, 8, regTable)
+	e.giveSaved()
+	e.load(x86.RDX, slotB)
+	e.byte(0xff) // jmp [stBehind]
+	e.rip(4, stBehind, 0)
+
+	for _, site := range failed {
 		e.link(site, e.pos)
 	}
 	e.giveSaved()

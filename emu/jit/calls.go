@@ -34,8 +34,10 @@ type calls struct {
 	kept int
 	// arcWords are the indices of words beside the counters that are the place of an arc, which does not change.
 	arcWords []int
+	// callers are the indices of the first of the two words in which an entry for lookups has who called it last (emitCalled).
+	callers []int
 	// The arena offsets of routines.
-	unwind, cross, crossIndirect, crossed int
+	unwind, cross, crossIndirect, crossed, called int
 }
 
 // A counterSums is what a count of a counter adds to the totals.
@@ -151,6 +153,10 @@ func (e *Engine) looked(target emu.Addr) {
 	case fromCall:
 	case fromReturn:
 		e.returned(target)
+	case fromIndirectCall:
+		site := e.origin()
+		e.told(e.calls.Call, site, target)
+		e.keepArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
 	default:
 		if site := e.origin(); !e.calls.Same(site, target) {
 			e.told(e.calls.Flow, site, target)
@@ -179,10 +185,10 @@ func (e *Engine) origin() emu.Addr {
 	return x.t.addr(int(x.insn))
 }
 
-// newArc finds the arc, by arcOf, of the indirect call or jump that x leaves in front of. The exit cache names has the number of x, too.
-func (e *Engine) newArc(x *exit, arcOf func(site, target emu.Addr) uint64) {
+// newJumpArc finds the arc of the indirect jump that x leaves in front of, where jumps are counted.
+func (e *Engine) newJumpArc(x *exit) {
 	target := e.get(stRegs + 8*int(regTarget))
-	arc := arcOf(x.rip, emu.Addr(target))
+	arc := e.calls.JumpArc(x.rip, emu.Addr(target))
 	e.set(counterOff+8*x.cache(), target)
 	e.set(counterOff+8*x.cache()+8, arc)
 	e.keepArc(target, e.get(stExit), arc)
@@ -204,7 +210,7 @@ func (e *Engine) keepArc(target, origin, arc uint64) {
 // arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
 const arcSlot = 32
 
-// retireCalls makes what records calls as new, but for the arcs that blocks know. Indirect calls and jumps begin with their first arc again.
+// retireCalls makes what records calls as new, but for the arcs that blocks know. Indirect jumps begin with their first arc again, and nobody was called.
 func (e *Engine) retireCalls() {
 	if e.calls == nil {
 		return
@@ -215,14 +221,22 @@ func (e *Engine) retireCalls() {
 			e.forgetArc(&chunk[i])
 		}
 	}
+	e.forgetCallers()
 	e.calls.Retire()
 }
 
-// forgetArc has the indirect call or jump that x leaves in front of begin with its first arc again.
+// forgetArc has the indirect jump that x leaves in front of begin with its first arc again.
 func (e *Engine) forgetArc(x *exit) {
-	if x.kind == exitArc || x.kind == exitJumpArc {
+	if x.kind == exitJumpArc {
 		e.set(counterOff+8*x.cache(), uint64(x.rip))
-		e.set(counterOff+8*x.cache()+8, e.calls.Known(x.rip, x.rip, x.kind == exitJumpArc))
+		e.set(counterOff+8*x.cache()+8, e.calls.Known(x.rip, x.rip, true))
+	}
+}
+
+// forgetCallers has entries for lookups know of no call.
+func (e *Engine) forgetCallers() {
+	for _, i := range e.calls.callers {
+		clear(e.arena.words(counterOff+8*i, 2))
 	}
 }
 
@@ -235,16 +249,23 @@ func (e *Engine) restoreCalls(img *image) {
 			e.set(counterOff+8*int(c.index), k.Base+c.value)
 			k.arcWords = append(k.arcWords, int(c.index))
 		}
+		for _, i := range img.callers {
+			k.callers = append(k.callers, int(i))
+		}
 	}
 }
 
-// saveCalls adds to b what the recorder knows.
+// saveCalls adds to b what the recorder knows. It comes before what the words beside the counters hold is saved.
 func (e *Engine) saveCalls(b *imageBody) {
 	if k := e.calls; k != nil {
+		e.forgetCallers()
 		s := k.Snapshot()
 		b.arcs, b.functions = s.Arcs, s.Functions
 		for _, i := range k.arcWords {
 			b.arcWords = append(b.arcWords, constant{int64(i), e.get(counterOff+8*i) - k.Base})
+		}
+		for _, i := range k.callers {
+			b.callers = append(b.callers, int64(i))
 		}
 	}
 }

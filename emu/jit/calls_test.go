@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -67,6 +68,53 @@ func TestCalls(t *testing.T) {
 		require.False(t, e.calls.inVector)
 		run(t, m)
 	})
+}
+
+// callsByTurns calls two functions from two places, by turns.
+const callsByTurns = `
+	ffd0           # call rax
+	ffd2           # 2: call rdx
+	4892           # xchg rax, rdx
+	48ffcb         # dec rbx
+	75f5           # jne 0
+	0f05           # syscall`
+
+// runByTurns runs it, and returns what calls there were, each with its instructions. The first one is of first, and the second one of second.
+func runByTurns(m *machine, first, second emu.Addr) (calls []string) {
+	m.poke(codeAt+0x40, "eb0e c3") // jmp 50; ret
+	m.poke(codeAt+0x50, "ebf0")    // jmp 42: back
+	m.poke(codeAt+0x60, "c3")
+	m.cpu.RIP, m.cpu.Regs[emu.RBX] = codeAt, 10
+	m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX] = uint64(first), uint64(second)
+	m.run(emu.StopSyscall)
+	m.gather()
+	ir := slices.Index(m.Calls().Events, emu.Ir)
+	m.Calls().Collect(0, ^emu.Addr(0), func(s callgraph.Sum) {
+		calls = append(calls, fmt.Sprintf("%x-%x %d %d", uint64(s.Site-codeAt), uint64(s.Target-codeAt), s.Calls, s.Costs[ir]))
+	})
+	return calls
+}
+
+// TestIndirectCalls makes indirect calls wherever totals are.
+func TestIndirectCalls(t *testing.T) {
+	model := func(name string) *emu.Model {
+		m, err := emu.ModelByName(name)
+		require.NoError(t, err)
+		return m
+	}
+	some := emu.Events(emu.Ir, emu.Dr, emu.D1mr, emu.DLmr)
+	for name, cfg := range map[string]emu.Config{
+		"one total": {Model: model("v3")}, "lanes": {Model: model("v3"), Caches: &cachesim.Default, Events: some},
+		"in memory": {Model: model("v4")}, "many": {Model: model("v3"), Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Function = sixteen
+			m := newMachineWith(t, cfg, callsByTurns)
+			for range 3 {
+				require.ElementsMatch(t, []string{"0-40 5 15", "0-60 5 5", "2-40 5 15", "2-60 5 5", "40-50 10 10"}, runByTurns(m, codeAt+0x40, codeAt+0x60))
+			}
+		})
+	}
 }
 
 // TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was executed up to there.

@@ -56,6 +56,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.resume = pos
 		return 0, nil
 	}
+	if t == nil && e.framesFull() { // at an entry for lookups
+		return emu.Addr(e.get(stRegs + 8*int(regTarget))), e.tooManyFrames()
+	}
 	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
 		return e.unpairedReturn()
 	}
@@ -67,8 +70,8 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	}
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
-	if e.calls != nil && e.calls.frames.overflowed(e.get(stSigAddr)) {
-		return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", e.calls.frames.size/frameSize)})
+	if e.framesFull() {
+		return pc, e.tooManyFrames()
 	}
 	f := e.decodeFault()
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && t.onShadow(pos) && e.shadow.has(p) {
@@ -252,6 +255,15 @@ func (e *Engine) restore(t *tb, i, pos int) {
 	}
 }
 
+// framesFull reports whether the fault is that of a frame for which there is no room.
+func (e *Engine) framesFull() bool {
+	return e.calls != nil && e.calls.frames.overflowed(e.get(stSigAddr))
+}
+
+func (e *Engine) tooManyFrames() *emu.Stop {
+	return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", e.calls.frames.size/frameSize)})
+}
+
 // flagsOf returns flags with the status flags as LAHF and SETO left them in rax.
 func flagsOf(flags, rax uint64) uint64 {
 	const low = uint64(x86.StatusFlags &^ x86.OF)
@@ -266,13 +278,14 @@ func flagsOf(flags, rax uint64) uint64 {
 // look up. Where RET finds nothing in the place of the shadow stack it leads there too: the registers of a lookup are the guest's then.
 func (e *Engine) unfilled() bool {
 	table, target := e.get(stRegs+8*int(regTable)), emu.Addr(e.get(stRegs+8*int(regTarget)))
-	switch e.get(stSigRIP) {
-	case 0:
-		return table == uint64(e.table.base) && target < maxCode
-	case receivedSize:
-		return e.calls != nil && table == receivedSize && target < maxCode
+	switch rip := e.get(stSigRIP); {
+	case target >= maxCode:
+		return false
+	case rip == 0:
+		return table == uint64(e.table.base)
+	default:
+		return e.calls != nil && table == rip && (rip == calledAt || rip == uint64(e.calls.receivedSize()))
 	}
-	return false
 }
 
 // lookupFault handles a jump-table lookup, by t, of an address that has no entry.

@@ -66,19 +66,20 @@ type imageBody struct {
 	lines     rawList[lineStamp]
 	plans     rawList[hooks.Plan]
 	// arcs and functions are what the recorder of calls knows (callgraph.Snapshot); arcWords are words beside the counters that are the places of arcs,
-	// from the first one's on.
+	// from the first one's on, callers those that know who called (calls).
 	arcs      rawList[callgraph.ArcEnds]
 	functions rawList[emu.Addr]
 	arcWords  rawList[constant]
+	callers   rawList[int64]
 }
 
 // whole are those of its lists that are made as a whole, and come last.
 func (b *imageBody) whole() [wholeLists]raw {
-	return [wholeLists]raw{&b.weights, &b.constants, &b.lines, &b.plans, &b.arcs, &b.functions, &b.arcWords}
+	return [wholeLists]raw{&b.weights, &b.constants, &b.lines, &b.plans, &b.arcs, &b.functions, &b.arcWords, &b.callers}
 }
 
 const (
-	wholeLists = 7
+	wholeLists = 8
 	// blockLists is how many lists come first, of blocks.
 	blockLists = 4
 	imageLists = blockLists + inExits + wholeLists

@@ -204,7 +204,7 @@ func (e *Engine) writeExits(w *imageWriter) {
 			one[0] = exitRecord{
 				rip: x.rip, first: x.first, second: x.second, insn: x.insn, kind: x.kind, flags: x.flags, hasBlock: x.t != nil,
 			}
-			if x.kind != exitLink && x.kind != exitArc && x.kind != exitJumpArc { // the run's own
+			if x.kind != exitLink && x.kind != exitJumpArc { // the run's own
 				one[0].second = 0
 			}
 			w.Write(one.bytes())

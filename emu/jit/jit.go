@@ -34,8 +34,7 @@ const (
 	exitRepeated                  // Go counts and simulates what a REP instruction did
 	exitLong                      // a REP instruction comes next that is executed in pieces
 	exitPiece                     // one of them has been made
-	exitArc                       // an indirect call goes where it has not gone before
-	exitJumpArc                   // an indirect jump that is counted does
+	exitJumpArc                   // an indirect jump that is counted goes where it has not gone before
 	exitPass                      // so does a jump of a procedure linkage table
 	exitCrossed                   // a jump leads into another function
 	exitReceived                  // so did a lookup, whose target is in stRIP
@@ -74,7 +73,7 @@ func (x *exit) stub() int { return int(x.second) }
 // resume is the arena offset behind an exit that comes back, 0 for others.
 func (x *exit) resume() int { return int(x.first) }
 
-// cache is the counter in whose place exitArc finds the last target and its arc, as exitJumpArc does. For what Go executes it is the number of the instruction at rip in decoded, once insnOf
+// cache is the counter in whose place exitJumpArc finds the last target and its arc. For what Go executes it is the number of the instruction at rip in decoded, once insnOf
 // was asked for it, before that 0.
 func (x *exit) cache() int { return int(x.second) }
 
@@ -620,12 +619,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		rip, _ := e.mem.ReadUint64(emu.Addr(e.get(stRegs+8*emu.RSP)) - 8)
 		e.returned(emu.Addr(rip))
 		return emu.Addr(rip), nil
-	case exitArc:
-		e.newArc(x, e.calls.Arc)
-		e.resume = x.resume()
-		return x.rip, nil
 	case exitJumpArc:
-		e.newArc(x, e.calls.JumpArc)
+		e.newJumpArc(x)
 		e.resume = x.resume()
 		return x.rip, nil
 	case exitPass:

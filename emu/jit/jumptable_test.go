@@ -53,15 +53,17 @@ func TestEmptyPages(t *testing.T) {
 
 // TestUnfilled tells jumps to 0 apart: lookups have the table's address in a register. Where the shadow stack lies low, what takes RSP there may be taken for code's address.
 func TestUnfilled(t *testing.T) {
+	const pushed = 2
 	for name, tt := range map[string]struct {
-		rip, table, target uint64
-		lookup, called     bool // unless calls are recorded, and if they are
+		rip, table, target uint64 // pushed: where calls go on whose frame is there
+		lookup, called     bool   // unless calls are recorded, and if they are
 	}{
 		"a lookup":          {0, 1, 0x1000, true, true},
-		"a call's":          {receivedSize, receivedSize, 0x1000, false, true},
+		"a call's":          {pushed, pushed, 0x1000, false, true},
+		"an indirect one's": {calledAt, calledAt, 0x1000, false, true},
 		"RET":               {0, 0, 0x1000, false, false},
 		"RET, shadow above": {0, 1, uint64(maxCode), false, false},
-		"RET to elsewhere":  {receivedSize, 1, 0x1000, false, false},
+		"RET to elsewhere":  {pushed, 1, 0x1000, false, false},
 		"another fault":     {0x400000, 1, 0x1000, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,12 +73,17 @@ func TestUnfilled(t *testing.T) {
 					cfg.Function = sixteen
 				}
 				m := newMachineWith(t, cfg, "0f 05")
-				table := tt.table
-				if table == 1 {
-					table = uint64(m.table.base)
+				at := func(x uint64) uint64 {
+					switch {
+					case x == 1:
+						return uint64(m.table.base)
+					case x == pushed && calls:
+						return uint64(m.calls.receivedSize())
+					}
+					return x
 				}
-				m.set(stSigRIP, tt.rip)
-				m.set(stRegs+8*int(regTable), table)
+				m.set(stSigRIP, at(tt.rip))
+				m.set(stRegs+8*int(regTable), at(tt.table))
 				m.set(stRegs+8*int(regTarget), tt.target)
 				require.Equal(t, want, m.unfilled(), "calls: %v", calls)
 			}

@@ -114,6 +114,18 @@ func TestPoolCalls(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
+// TestPoolIndirectCalls closes engines that have made indirect calls: what the next process calls is looked up again.
+func TestPoolIndirectCalls(t *testing.T) {
+	pool := Pool{made: 1} // its first engine would keep no code
+	defer pool.Close()
+	cfg := emu.Config{Function: sixteen}
+	for range 3 {
+		m := newPooled(t, &pool, cfg, callsByTurns)
+		require.ElementsMatch(t, runByTurns(newMachineWith(t, cfg, callsByTurns), codeAt+0x40, codeAt+0x60), runByTurns(m, codeAt+0x40, codeAt+0x60))
+		require.NoError(t, m.Close())
+	}
+}
+
 // TestPoolSimulating closes engines that simulate, with vectors and without: the next process has their code and finds caches and predictors empty.
 func TestPoolSimulating(t *testing.T) {
 	const code = `

@@ -92,8 +92,9 @@ const (
 	slotCount  = stSlotCount // counters
 )
 
-// What stFrom has instead of the number of a function: after a CALL, whose frame is there, and after a return.
+// What stFrom has instead of the number of a function: after a CALL, whose frame is there, after one that has none yet, and after a return.
 const (
-	fromCall   = 0
-	fromReturn = 1<<32 - 1
+	fromCall         = 0
+	fromIndirectCall = 1<<32 - 2
+	fromReturn       = 1<<32 - 1
 )
