@@ -649,6 +649,7 @@ func (r *Recorder) Reset() {
 		r.suspend()
 	}
 	r.threads, r.thread, r.cpu, r.Frames = map[*emu.CPU]*thread{}, nil, nil, r.Frames[:0]
+	r.inherited = nil // a child of vfork(2) has executed nothing in an address space of its own
 	clear(r.goroutines)
 }
 

@@ -234,6 +234,21 @@ func TestThreads(t *testing.T) {
 	require.Empty(t, g.Frames, "a thread that has executed nothing has no functions")
 }
 
+// TestInheritNothing has a child of vfork execute a program at once: that begins on an empty stack.
+func TestInheritNothing(t *testing.T) {
+	g := newGuest()
+	g.call(0x1010, 0x2000, 0x707f8)
+	child := newGuest()
+	child.Recorder.Reset()
+	child.Inherit(g.Recorder)
+	child.Reset()
+	child.Begin(child.cpu)
+	child.jump(0x1020, 0x3000)
+	child.Totals[0] += 4
+	child.End(child.cpu)
+	require.Equal(t, []string{"1020-3000 1 4"}, arcs(child.Recorder))
+}
+
 // TestInherit has a process that is a copy of another: what its functions cost from there on is its own.
 func TestInherit(t *testing.T) {
 	g, child := newGuest(), newGuest()
