@@ -174,6 +174,9 @@ func (e *Engine) emitRebound() {
 		return
 	}
 	e.link(r.site, e.pos)
+	if e.linkage > 0 && e.checked(last) {
+		e.emitOverdrawn(-1) // it is taken off again by the jump's block
+	}
 	e.load(x86.RCX, slotA)
 	e.pendingRSP = r.rsp
 	if e.linkage == 0 {

@@ -102,6 +102,22 @@ func TestLinkedCall(t *testing.T) {
 	}, m.counts())
 }
 
+// TestLinkedCallBudget takes the same off a budget whatever the entry leads to: one for the CALL, and two for the entry.
+func TestLinkedCallBudget(t *testing.T) {
+	for name, m := range map[string]*machine{"calls": newLinked(t), "Ir": newMachine(t, linkedCall)} {
+		t.Run(name, func(t *testing.T) {
+			m.poke(codeAt+0x1000, "90 c3")
+			m.poke(codeAt+0x1100, "c3")
+			for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1000} {
+				m.bind(codeAt + to)
+				m.cpu.RIP = codeAt
+				require.Equal(t, emu.Stop{Reason: emu.StopSyscall, Left: 100 - 1 - 2}, m.Run(m.cpu, 100))
+				require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
+			}
+		})
+	}
+}
+
 // TestLinkedCallFault has the word go away: the jump faults, when the return address has been pushed.
 func TestLinkedCallFault(t *testing.T) {
 	m := newLinked(t)
