@@ -222,7 +222,7 @@ func (r *Recorder) newArc(key arcKey) int {
 	i := len(r.arcs)
 	r.index[key] = i
 	r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
-	r.Sums = append(r.Sums, make([]uint64, r.Width())...)
+	r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, and not touched: most arcs of an image count nothing
 	for _, a := range [...]emu.Addr{key.site, key.target} {
 		if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
 			r.pages[p] = append(r.pages[p], i)
@@ -731,7 +731,10 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
 			costs[e] = sums[r.Out()+c] - sums[r.In()+c]
 			any |= costs[e]
 		}
-		if any != 0 && a.site != 0 {
+		if any == 0 {
+			continue // what was added in and out is the same
+		}
+		if a.site != 0 {
 			add(Sum{a.site, a.target, a.caller, a.callee, a.jump, sums[r.Calls()], costs})
 		}
 		clear(sums[r.In():])

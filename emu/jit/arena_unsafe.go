@@ -17,8 +17,8 @@ const (
 	counterSize = 64 << 20
 	codeSize    = 256 << 20
 	farSize     = 256 << 20
-	arcsSize    = 2 << 20               // where indirect calls and jumps find the arcs of a call graph
-	sumsSize    = 256<<20 + maxKeptSums // what these count
+	arcsSize    = 2 << 20                // where indirect calls and jumps find the arcs of a call graph
+	sumsSize    = 256<<20 + maxImageSums // what these count
 	arenaSize   = stateSize + counterSize + arcsSize + sumsSize + codeSize + farSize
 
 	counterOff = stateSize

@@ -120,7 +120,7 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 }
 
 // sumsRoom is what the arcs of a process may take beside those of others that had the engine. A test fills it.
-var sumsRoom = sumsSize - maxKeptSums
+var sumsRoom = sumsSize - maxImageSums
 
 // fullOfArcs reports whether there might be no room for the arcs that come up before generated code is entered again.
 func (e *Engine) fullOfArcs() bool {

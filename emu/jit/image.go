@@ -195,7 +195,7 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	}
 	code, far := int(h.Pos)-codeOff, int(h.Far)-farOff
 	stubs := e.stubs.end - codeOff
-	if e.calls != nil && 8*len(img.arcs)*e.calls.Width() > maxKeptSums {
+	if e.calls != nil && 8*len(img.arcs)*e.calls.Width() > maxImageSums {
 		return errImage
 	}
 	if len(b) != code+far || !bytes.Equal(b[:stubs], e.arena.mem[codeOff:e.stubs.end]) {

@@ -242,7 +242,7 @@ func TestImageOfTooManyArcs(t *testing.T) {
 	p := imaged(k)
 	m := newPooled(t, p, emu.Config{Function: sixteen}, several)
 	runSeveral(m)
-	for i := range maxKeptSums / 8 / m.calls.Width() {
+	for i := range maxImageSums / 8 / m.calls.Width() {
 		m.calls.Arc(codeAt, emu.Addr(i))
 	}
 	require.NoError(t, m.Close())

@@ -38,10 +38,11 @@ const (
 	maxIdle = 8
 	// maxKept is the most code that one is kept with, in bytes.
 	maxKept = 32 << 20
-	// maxImage is the most of it that an image has.
-	maxImage = 128 << 20
 	// maxKeptSums is the most that the arcs of its call graph take then.
 	maxKeptSums = 16 << 20
+	// maxImage and maxImageSums are the most of both that an image has.
+	maxImage     = 128 << 20
+	maxImageSums = 96 << 20
 )
 
 // New returns an engine for the code in m.
@@ -111,7 +112,7 @@ func (p *Pool) end(e *Engine) {
 		first := e.beginsBudgeted()
 		changed = changed && first || first != e.budgetedFirst
 	}
-	if e.imageName != "" && changed && len(e.marks) == 0 && e.pos-codeOff <= maxImage && !e.manyArcs() {
+	if e.imageName != "" && changed && len(e.marks) == 0 && e.pos-codeOff <= maxImage && e.sumsTaken() <= maxImageSums {
 		p.images.Save(e.nameOfImage(e.budgeted), e.writeImage)
 	}
 }
@@ -196,7 +197,7 @@ func (p *Pool) take(e *Engine) bool {
 		p.end(e)
 		return false
 	}
-	if len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept || e.manyArcs() {
+	if len(p.idle) >= maxIdle || e.Debug != nil || len(e.marks) > 0 || e.pos-codeOff > maxKept || e.sumsTaken() > maxKeptSums {
 		return false
 	}
 	e.suspend()
@@ -204,8 +205,13 @@ func (p *Pool) take(e *Engine) bool {
 	return true
 }
 
-// manyArcs reports whether e has more arcs than are kept.
-func (e *Engine) manyArcs() bool { return e.calls != nil && 8*len(e.calls.Sums) > maxKeptSums }
+// sumsTaken is what the arcs of e's call graph take, in bytes.
+func (e *Engine) sumsTaken() int {
+	if e.calls == nil {
+		return 0
+	}
+	return 8 * len(e.calls.Sums)
+}
 
 // Close frees the engines that wait, and those that are closed from now on.
 func (p *Pool) Close() {
