@@ -268,6 +268,7 @@ func (e *Engine) emitPass(i int) {
 // emitReceived is what an entry for lookups begins with. RCX has what emitFrom loads. A block that another function jumped to does not go on before that is recorded. Indirect calls come
 // calledAt bytes behind the entry, where their frame is pushed, and calls whose frame is there behind all of this, receivedSize bytes on.
 func (e *Engine) emitReceived(pc emu.Addr) {
+	defer e.emitFor(e.emitFor(forCalls))
 	number := e.calls.Number(pc)
 	from := e.pos
 	e.byte(0x48, 0x8d, 0x89) // lea rcx, [rcx-number]
