@@ -30,7 +30,7 @@ func endSignals() []os.Signal {
 	return list
 }
 
-// untilSignal returns a context that a signal asking cgemu to end ends, until cgemu ends. Who asks again ends cgemu at once.
+// untilSignal returns a context that ends when a signal asks cgemu to end. Who asks again ends cgemu at once. Signals are taken until cgemu ends.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := make(chan os.Signal, 2)

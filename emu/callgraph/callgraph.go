@@ -222,7 +222,7 @@ func (r *Recorder) newArc(key arcKey) int {
 	i := len(r.arcs)
 	r.index[key] = i
 	r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
-	r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, and not touched: most arcs of an image count nothing
+	r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, as it never gets shorter, and not touched: most arcs of an image count nothing
 	for _, a := range [...]emu.Addr{key.site, key.target} {
 		if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
 			r.pages[p] = append(r.pages[p], i)

@@ -276,11 +276,11 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
 	e.emitTarget(i)
-	callee := uint64(fromCall)
+	who := uint64(fromCall)
 	if e.calls != nil {
-		callee = e.lookupFrom(i, fromIndirectCall)
+		who = e.lookupFrom(i, fromIndirectCall)
 	}
-	e.emitLookup(callee)
+	e.emitLookup(who)
 }
 
 // emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see lookupFrom.

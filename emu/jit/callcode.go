@@ -345,11 +345,11 @@ func (e *Engine) emitCalled(cache int) (unlike, again int) {
 	e.patchShort(known)
 	again = e.pos
 	e.load(regTable, counterOff+8*cache+8)
-	e.emitEntered(row{base: regTable}, x86.RCX, regTarget)
 	e.emitPushFrame(x86.RCX)
-	e.storeAt(x86.RCX, 8, regTable)
-	e.lea(regTable, x86.RSP, 8)
-	e.storeAt(x86.RCX, 0, regTable)
+	e.storeAt(x86.RCX, 8, regTable) // if that faults, regTarget says where
+	e.lea(regTarget, x86.RSP, 8)
+	e.storeAt(x86.RCX, 0, regTarget)
+	e.emitEntered(row{base: regTable}, x86.RCX, regTarget)
 	return unlike, again
 }
 

@@ -168,9 +168,19 @@ func TestCallOfNothing(t *testing.T) {
 func TestTooManyFrames(t *testing.T) {
 	defer func(room uintptr) { frameRoom = room }(frameRoom)
 	frameRoom = 64 << 10
-	m := newMachineWith(t, emu.Config{Function: sixteen}, "e8fbffffff # call 0")
-	stop := m.run(emu.StopFault)
-	require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions")
+	for _, code := range []string{"e8fbffffff # call 0", "ffd0 # call rax"} {
+		for _, model := range []string{"v3", "v4"} { // totals in a register where the host has AVX-512, and in memory
+			cfg := emu.Config{Function: sixteen}
+			var err error
+			cfg.Model, err = emu.ModelByName(model)
+			require.NoError(t, err)
+			m := newMachineWith(t, cfg, code)
+			m.cpu.Regs[emu.RAX] = uint64(codeAt)
+			stop := m.run(emu.StopFault)
+			require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions", code)
+			require.Equal(t, codeAt, m.cpu.RIP)
+		}
+	}
 }
 
 // TestTooManyArcs has more pairs of places than there is room for.
