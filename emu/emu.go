@@ -150,7 +150,7 @@ const (
 // A Stop is what Run returns.
 type Stop struct {
 	Reason StopReason
-	Fault  Fault // valid for StopFault
+	Fault  *Fault // not nil for StopFault
 	// Left is what is left of the budget: a Run with it goes on as if this stop had not been. It is
 	// negative after StopBudget.
 	Left int64
@@ -218,6 +218,8 @@ const MaxRun = 48
 type Env interface {
 	// TSC is the time stamp counter: a function of the virtual clock.
 	TSC() uint64
+	// TSCCounts reports whether the counter goes up by one with each instruction executed, and by nothing else, until Run returns.
+	TSCCounts() bool
 	// Random is the next value for RDRAND and RDSEED.
 	Random() uint64
 }

@@ -185,7 +185,7 @@ func TestFatalSignals(t *testing.T) {
 			g.onStack()
 			tt.setup(g)
 			g.eng.step = func(*emu.CPU, uint64) emu.Stop {
-				return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: 16}}
+				return emu.Stop{Reason: emu.StopFault, Fault: &emu.Fault{Vector: emu.VecPF, Addr: 16}}
 			}
 			e := g.run()
 			assert.Equal(t, tt.sig, e.Signal)

@@ -67,8 +67,9 @@ func (b *batch) put(w int, at emu.Addr, code []byte) {
 // testEnv answers what does not follow from CPU and memory.
 type testEnv struct{}
 
-func (testEnv) TSC() uint64    { return 0x123456789abc }
-func (testEnv) Random() uint64 { return 0xfedcba9876543210 }
+func (testEnv) TSC() uint64     { return 0x123456789abc }
+func (testEnv) TSCCounts() bool { return false }
+func (testEnv) Random() uint64  { return 0xfedcba9876543210 }
 
 // An emulated runs batches under an engine.
 type emulated struct {
@@ -162,9 +163,9 @@ func (m *emulated) one(s *nativeState, o *outcome) {
 	c.Regs, c.RIP, c.Flags, c.FSBase, c.GSBase = s.Regs, s.RIP, s.Flags, s.FSBase, s.GSBase
 	stop := m.engine.Run(c, m.under.budget)
 	if stop.Reason != emu.StopFault {
-		stop.Fault = emu.Fault{Vector: 0xff, Unsupported: fmt.Sprintf("stopped for reason %d", stop.Reason)}
+		stop.Fault = &emu.Fault{Vector: 0xff, Unsupported: fmt.Sprintf("stopped for reason %d", stop.Reason)}
 	}
-	o.fault = stop.Fault
+	o.fault = *stop.Fault
 	o.state = nativeState{FP: *c.FP, Regs: c.Regs, RIP: c.RIP, Flags: c.Flags, FSBase: c.FSBase, GSBase: c.GSBase}
 	o.dump = append(append(o.dump[:0], m.data[s.World]...), m.stack[s.World]...)
 }

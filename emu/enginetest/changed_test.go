@@ -81,7 +81,7 @@ func TestMaskedStoreToCode(t *testing.T) {
 					binary.LittleEndian.PutUint32(c.FP[emu.XOffXMM+16*3+4*lane:], uint32(4*lane))
 				}
 				stop := e.Run(c, emu.NoBudget)
-				require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+				require.Equal(t, &emu.Fault{Vector: emu.VecBP}, stop.Fault)
 				counts := map[emu.Event]uint64{}
 				e.Collect(at, at+1, func(_ emu.Addr, ev emu.Event, n uint64) { counts[ev] += n })
 				require.EqualValues(t, 1, counts[emu.Ir])
@@ -124,7 +124,7 @@ func TestRepeatOverCode(t *testing.T) {
 				for {
 					stop := e.Run(c, budget)
 					if stop.Reason == emu.StopFault {
-						require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+						require.Equal(t, &emu.Fault{Vector: emu.VecBP}, stop.Fault)
 						collect(at, at+0x20000)
 						return counts, stops
 					}

@@ -171,7 +171,7 @@ func TestGeometries(t *testing.T) {
 				s.space.Poke(simulatedTable, bytes.Repeat([]byte{0x0d, 0x66, 0x19, 0x5b, 0x95, 0x2e, 0x3c, 0x6f, 0x6d}, 0x380))
 				s.cpu.Regs[emu.RCX] = 20_000
 				stop := s.engine.Run(s.cpu, emu.NoBudget)
-				require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+				require.Equal(t, &emu.Fault{Vector: emu.VecBP}, stop.Fault)
 				got := s.counts()
 				if k == 0 {
 					want = got
@@ -217,7 +217,7 @@ func TestGatherFaults(t *testing.T) {
 						if masked {
 							require.EqualValues(t, emu.VecBP, stop.Fault.Vector)
 						} else {
-							require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: simulatedData + 0x50000000}, stop.Fault)
+							require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: simulatedData + 0x50000000}, stop.Fault)
 						}
 					}
 					got := s.counts()
@@ -358,13 +358,13 @@ func TestBudgetEndsBeforeFetches(t *testing.T) {
 				for {
 					stop := s.engine.Run(s.cpu, budget)
 					if stop.Reason != emu.StopBudget {
-						require.Equal(t, emu.Fault{Vector: emu.VecBP}, stop.Fault)
+						require.Equal(t, &emu.Fault{Vector: emu.VecBP}, stop.Fault)
 						break
 					}
 					stops++
 					require.Less(t, stops, uint64(1000))
 					other.RIP = simulatedCode + 0x440
-					require.Equal(t, emu.Fault{Vector: emu.VecBP}, s.engine.Run(other, emu.NoBudget).Fault)
+					require.Equal(t, &emu.Fault{Vector: emu.VecBP}, s.engine.Run(other, emu.NoBudget).Fault)
 				}
 				got := s.counts()
 				got["stops"] = stops

@@ -74,7 +74,7 @@ func (tt *maskedFault) run(t *testing.T, u engineUnderTest) {
 	}
 	binary.LittleEndian.PutUint64(c.FP[emu.XOffOpmask+8:], tt.mask)
 	stop := e.Run(c, emu.NoBudget)
-	require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: data + emu.PageSize + tt.beyond, Write: tt.write}, stop.Fault)
+	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: data + emu.PageSize + tt.beyond, Write: tt.write}, stop.Fault)
 	got := map[emu.Event]uint64{}
 	e.Collect(at, at+1, func(_ emu.Addr, ev emu.Event, n uint64) { got[ev] += n })
 	want := map[emu.Event]uint64{emu.Ir: 1, emu.I1mr: 1, emu.ILmr: 1, emu.Dr: tt.made, emu.Load4: tt.made, emu.D1mr: 1, emu.DLmr: 1}

@@ -14,7 +14,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	e.interrupted = nil
 	if err := e.findMemory(); err != nil {
-		return emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
+		return emu.Stop{Reason: emu.StopFault, Fault: &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
 	}
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
 	if e.calls != nil {
@@ -73,7 +73,7 @@ func (e *Engine) enter(c *emu.CPU, b *block) *emu.Stop {
 // lacking begins the text of a fault of an instruction without semantics.
 const lacking = "an instruction that this engine lacks: "
 
-func faulted(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }
+func faulted(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: &f} }
 
 // execute executes the first n instructions of b. It returns nil if the run goes on at c's RIP.
 func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {

@@ -158,7 +158,7 @@ func TestCallOfNothing(t *testing.T) {
 		}
 		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
 		stop := m.run(emu.StopFault)
-		require.Equal(t, emu.Fault{Vector: emu.VecPF, Exec: true}, stop.Fault)
+		require.Equal(t, &emu.Fault{Vector: emu.VecPF, Exec: true}, stop.Fault)
 		require.Zero(t, m.cpu.RIP)
 		require.Contains(t, m.arcs(), fmt.Sprintf("0-%x 1 0", ^uint64(codeAt)+1))
 	}

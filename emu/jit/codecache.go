@@ -52,8 +52,6 @@ func (e *Engine) switchCodeCache(w *codeCache) {
 
 // suspend gives the addresses of the jump tables and the shadow stacks back, which a process that does not run can do without.
 func (e *Engine) suspend() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	for _, w := range e.codeCaches {
 		if w != nil {
 			w.release()
@@ -64,8 +62,6 @@ func (e *Engine) suspend() {
 
 // revive makes e able to run again. After an error it is suspended.
 func (e *Engine) revive() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
@@ -128,8 +124,6 @@ func (w *codeCache) forget() {
 
 // SetCounting implements emu.Engine.
 func (e *Engine) SetCounting(c emu.Counting) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if c == e.counting {
 		return
 	}

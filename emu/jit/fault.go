@@ -112,7 +112,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if e.details() {
 		e.revokeEvents(t, i, &e.examined, f)
 	}
-	return pc, &emu.Stop{Reason: emu.StopFault, Fault: f}
+	return pc, stopFault(f)
 }
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
@@ -301,7 +301,7 @@ func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 		}
 	}
 	e.looked(rip)
-	if e.interrupt || e.stepping {
+	if e.interrupt.Load() || e.stepping {
 		return rip, nil
 	}
 	return rip, e.admit(rip)

@@ -37,7 +37,9 @@ func (e *Engine) emitInsn(i int) {
 		e.movImm(x86.RAX, 0)
 	case guest.CallNoRedir:
 		e.emitCallInd(g, i)
-	case guest.Emulated, guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
+	case guest.Emulated:
+		e.emitEmulated(g, exit{kind: exitTrap, rip: g.PC, t: e.t, insn: int16(i)})
+	case guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
 		e.emitExit(e.jmp(0), exit{kind: exitTrap, rip: g.PC, t: e.t, insn: int16(i)})
 	default:
 		panic("BUG: no translation of instruction kind")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -119,14 +120,11 @@ type Engine struct {
 	// lacks has the features of whose instructions the host has none.
 	lacks [256]bool
 
-	// mu guards what Interrupt touches: links, the jump table and the flags below. Run
-	// holds it but for the time that generated code runs.
-	mu     sync.Mutex
-	inCode bool
+	// phase is what runs, for a goroutine that interrupts, and interrupt that one has (interrupt.go).
+	phase     atomic.Uint32
+	interrupt atomic.Bool
 	// tried is the arena offset of the code that was tried again last after an interrupt (interrupted).
-	tried     int
-	unlinked  bool // links are broken and the table is withdrawn
-	interrupt bool
+	tried int
 
 	*codeCache // the code that runs
 	codeCaches [emu.CountOff + 1]*codeCache
@@ -200,6 +198,8 @@ type Engine struct {
 
 	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
 	nextX87 bool
+	// timeBefore is stTimeBefore when generated code is entered next: whatever else stops it may let time pass.
+	timeBefore uint64
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
 
@@ -306,6 +306,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	e.set(stCodeLo, uint64(e.arena.base+codeOff))
 	e.set(stCodeHi, uint64(e.arena.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
+	e.knowCPUID(0, 0)
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 	return nil
 }
@@ -314,6 +315,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 func (e *Engine) emitStubs() {
 	e.emitFor(forStubs)
 	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCode, e.emitLeaveCode, e.emitMissFrom)
+	e.emitAnswerRoutines()
 	if e.sim.caches {
 		e.emitFor(forMisses)
 		e.emitSimRoutines()
@@ -362,8 +364,6 @@ func (e *Engine) Translated() int { return len(e.all) }
 // Finish is called when e, whose counts were collected, will not run any more, nor will another engine of its pool: its image is written, and it forgets its code, which takes much memory.
 // It still knows how many instructions it has executed.
 func (e *Engine) Finish() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.gatherOnce()
 	e.gather()
 	if e.pool != nil {
@@ -425,20 +425,26 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	prepareThread()
 	handlerState = e.arena.base
 	defer func() { handlerState = 0 }()
+	return e.run(c, budget)
+}
 
+// ready makes e, whose turn it is, the one that runs on this thread.
+func (e *Engine) ready() error {
 	if e.pool != nil {
 		if err := e.pool.awaken(e); err != nil {
-			return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+			return err
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.get(stBase) != uint64(e.mem.Base()) {
 		if err := e.rebase(); err != nil {
-			return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+			return err
 		}
 	}
-	if err := giveGSBase(e.mem.Base()); err != nil {
+	return giveGSBase(e.mem.Base())
+}
+
+func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
+	if err := e.ready(); err != nil {
 		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 	}
 	if budget < emu.NoBudget {
@@ -486,11 +492,7 @@ func (e *Engine) goOn(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 // entryAt returns where generated code is to be entered for rip, or why not.
 func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	at, e.resume = e.resume, 0
-	switch inRun := at != 0 || e.singleStep || e.runOffset != 0; {
-	case inRun && e.interrupt:
-		e.unlinkAll()
-	case e.interrupt:
-		e.interrupt = false
+	if inRun := at != 0 || e.singleStep || e.runOffset != 0; !inRun && e.wasInterrupted() {
 		return 0, &plainStops[emu.StopInterrupt]
 	}
 	if e.fullOfArcs() {
@@ -506,7 +508,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	}
 	t, fault := e.lookup(rip)
 	if fault != nil {
-		return 0, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+		return 0, stopFault(*fault)
 	}
 	at = int(t.entry)
 	if e.passing == c {
@@ -577,16 +579,13 @@ func (e *Engine) enter(at int) {
 	if e.calls != nil {
 		e.giveFrames()
 	}
-	e.inCode = true
-	e.mu.Unlock()
+	e.set(stTimeBefore, e.timeBefore)
+	e.timeBefore = 0
+	e.beginCode()
 	enterGuest(e.mem.Base(), uintptr(e.hostAddr(e.stubs.enter)))
-	e.mu.Lock()
-	e.inCode = false
+	e.endCode()
 	if e.calls != nil {
 		e.takeFrames()
-	}
-	if e.unlinked {
-		e.relinkAll()
 	}
 	switch {
 	case e.wide:
@@ -673,7 +672,7 @@ func (e *Engine) follow(x *exit) (emu.Addr, *emu.Stop) {
 	t, fault := e.lookup(target)
 	e.wantCalled = false
 	if fault != nil {
-		return target, &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+		return target, stopFault(*fault)
 	}
 	if e.crowded() {
 		e.flush()
@@ -697,7 +696,7 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 		var fault *emu.Fault
 		if t, fault = e.translate(rip); fault != nil {
 			e.wantIndirect = false
-			return &emu.Stop{Reason: emu.StopFault, Fault: *fault}
+			return stopFault(*fault)
 		}
 	} else if t.indirect == 0 {
 		t.indirect = int32(e.emitIndirectEntry(rip))

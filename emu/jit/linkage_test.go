@@ -126,7 +126,7 @@ func TestLinkedCallFault(t *testing.T) {
 	require.NoError(t, m.mem.Unmap(dataAt, dataAt+0x1000))
 	m.cpu.RIP = codeAt
 	stop := m.run(emu.StopFault)
-	require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
+	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
 	require.Equal(t, codeAt+0x24, m.cpu.RIP)
 	require.Equal(t, rsp-8, m.cpu.Regs[emu.RSP])
 	require.EqualValues(t, 6+3, m.Executed()) // that which faulted, too

@@ -19,7 +19,7 @@ func TestInstructionMappedInParts(t *testing.T) {
 	m.cpu.RIP = beyond - 2
 	for range 2 {
 		stop := m.run(emu.StopFault)
-		require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: beyond, Exec: true}, stop.Fault)
+		require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: beyond, Exec: true}, stop.Fault)
 		require.Equal(t, beyond-2, m.cpu.RIP)
 		require.Empty(t, m.counts())
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -15,9 +14,8 @@ import (
 )
 
 // A Pool makes the engines of processes. One that is closed is kept with its code for the next process. Those that ran last are awake; others are suspended, for
-// their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128.
+// their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128. One goroutine uses it and its engines, but for Interrupt.
 type Pool struct {
-	mu    sync.Mutex
 	idle  []*Engine
 	awake []*Engine // that which ran last at the end
 	// places are those of low parts: engines that are awake hold theirs.
@@ -47,8 +45,6 @@ const (
 
 // New returns an engine for the code in m.
 func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if e := p.idle[i]; e.fits(m, &cfg) {
 			p.idle = slices.Delete(p.idle, i, i+1)
@@ -154,8 +150,6 @@ func (p *Pool) suspendFirst() {
 
 // awaken makes e, which is to run, the last one that would be suspended.
 func (p *Pool) awaken(e *Engine) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	n := len(p.awake)
 	if n > 0 && p.awake[n-1] == e {
 		return nil
@@ -187,8 +181,6 @@ func (p *Pool) forget(e *Engine) bool {
 
 // take keeps e, which is closed, and reports whether it does.
 func (p *Pool) take(e *Engine) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.forget(e)
 	if e.finished {
 		return false
@@ -215,8 +207,6 @@ func (e *Engine) sumsTaken() int {
 
 // Close frees the engines that wait, and those that are closed from now on.
 func (p *Pool) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, e := range p.idle {
 		p.end(e)
 		e.free()
@@ -232,8 +222,6 @@ func (e *Engine) fits(m *mem.Space, cfg *emu.Config) bool {
 
 // retire makes all of e's blocks retained, and e as new but for them.
 func (e *Engine) retire() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.gatherOnce()
 	e.gather()
 	for _, w := range e.codeCaches {
@@ -259,7 +247,8 @@ func (e *Engine) retire() {
 	e.retireCalls()
 	clear(e.arena.words(stMeters, meters))
 	e.unbound = nil
-	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.interrupt = nil, nil, 0, false, 0, false
+	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset = nil, nil, 0, false, 0
+	e.interrupt.Store(false)
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 }
 

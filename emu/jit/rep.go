@@ -143,7 +143,7 @@ func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
 	switch {
 	case int64(e.get(stBudget)) < 0:
 		stop = &plainStops[emu.StopBudget]
-	case e.interrupt:
+	case e.interrupt.Load():
 		e.rep.paused, e.rep.at, e.rep.run = c, x.rip, 0
 		if e.budgeted {
 			e.rep.run = run
@@ -193,8 +193,6 @@ func (e *Engine) emulateRepeated(c *emu.CPU, g *ginsn, x *exit) (emu.Addr, *emu.
 		if !again {
 			return c.RIP, nil
 		}
-		e.mu.Unlock() // for Interrupt
-		e.mu.Lock()
 		if stops, stop := e.pause(c, x); stops {
 			return x.rip, stop
 		}

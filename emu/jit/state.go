@@ -67,6 +67,9 @@ const (
 	stCounted    = 0x350 // 1 if generated code counted the elements of the last masked move, 0 if Go did
 	stLimit      = 0x358 // where the guest's memory ends
 	stTakenBit   = 0x360 // the last outcome of a history: taken
+	stAsked      = 0x368 // what CPUID was asked last: EAX and ECX
+	stAnswer     = 0x370 // the answer: EAX, EBX, ECX and EDX
+	stTimeBefore = 0x380 // what RDTSC says less the meters, 0 if that is not known
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

@@ -11,8 +11,7 @@ import (
 // was set in front of, and VecAC for an unaligned access. A repeated string instruction counts as one. Generated code never runs with these flags: the host would heed
 // them in Go's code too.
 func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
-	if e.interrupt && e.runOffset == 0 {
-		e.interrupt = false
+	if e.runOffset == 0 && e.wasInterrupted() {
 		return rip, &plainStops[emu.StopInterrupt]
 	}
 	traps := e.stepFlags&emu.FlagTF != 0

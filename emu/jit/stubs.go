@@ -15,6 +15,8 @@ type stubs struct {
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
 	stray    int // a return for which there was no call
+	cpuid    int // answers, if it can (answers.go)
+	rdtsc    int
 	end      int
 }
 

@@ -27,6 +27,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		return e.emulateRepeated(c, g, x)
 	}
 	e.storeCPU(c, g.Next())
+	asked := [2]uint32{uint32(c.Regs[emu.RAX]), uint32(c.Regs[emu.RCX])}
 	if f := e.emulateCounted(c, g, x); f != nil {
 		e.machine.MarkBus(f)
 		if f.Trap() {
@@ -39,6 +40,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if !e.stepping {
 		e.meter() // RDTSC asks how much was executed
 	}
+	e.answered(g, c, asked)
 	if g.Op == x86.POPF {
 		e.noteBehindPOPF(c.RIP)
 	}
@@ -88,4 +90,4 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	return f
 }
 
-func stopFault(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: f} }
+func stopFault(f emu.Fault) *emu.Stop { return &emu.Stop{Reason: emu.StopFault, Fault: &f} }

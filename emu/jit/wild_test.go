@@ -85,7 +85,7 @@ func TestWildJumps(t *testing.T) {
 					m.mem.WriteUint64(dataAt+8, target)
 					m.cpu.Flags = emu.FlagR1 | emu.FlagIF | target&emu.FlagCF
 					stop := m.Run(m.cpu, emu.NoBudget)
-					requireWild(t, target, stop.Fault, emu.Fault{Exec: true})
+					requireWild(t, target, *stop.Fault, emu.Fault{Exec: true})
 					if uint64(m.cpu.RIP) != target || m.cpu.Regs[emu.RCX] != 9 || m.cpu.Regs[emu.R10] != 10 || m.cpu.Regs[emu.R11] != 11 {
 						t.Fatalf("%#x: at %v with %x", target, m.cpu.RIP, m.cpu.Regs)
 					}
@@ -139,7 +139,7 @@ func TestWildData(t *testing.T) {
 				m.cpu.Regs = [16]uint64{emu.RSP: uint64(stackAt) - 64, emu.RCX: 3, emu.RDX: 0x30}
 				m.cpu.Regs[tt.reg], m.cpu.RIP = target, codeAt
 				stop := m.Run(m.cpu, emu.NoBudget)
-				requireWild(t, uint64(a), stop.Fault, emu.Fault{Write: tt.write})
+				requireWild(t, uint64(a), *stop.Fault, emu.Fault{Write: tt.write})
 				if m.cpu.RIP != codeAt || m.cpu.Regs[tt.reg] != target {
 					t.Fatalf("%#x: at %v with %x", target, m.cpu.RIP, m.cpu.Regs)
 				}

@@ -25,13 +25,24 @@ func registers(c *emu.CPU) string {
 	return b.String()
 }
 
+// sameStop reports whether a and b are the same, but for why an instruction is not supported.
+func sameStop(a, b emu.Stop) bool {
+	if a.Reason != b.Reason || a.Left != b.Left || (a.Fault == nil) != (b.Fault == nil) {
+		return false
+	}
+	if a.Fault == nil {
+		return true
+	}
+	x, y := *a.Fault, *b.Fault
+	x.Unsupported, y.Unsupported = "", ""
+	return x == y
+}
+
 // compareRuns says in what two runs that began alike differ, "" if in nothing. Status flags may: see compareFlags.
 func (e *Engine) compareRuns(a, b emu.Stop, c, d *emu.CPU) string {
 	var diff []string
 	add := func(name string, x, y any) { diff = append(diff, fmt.Sprintf("%s %v, %v", name, x, y)) }
-	x, y := a, b
-	x.Fault.Unsupported, y.Fault.Unsupported = "", ""
-	if x != y {
+	if !sameStop(a, b) {
 		add("stop", describeStop(a), describeStop(b))
 	}
 	if c.RIP != d.RIP {

@@ -352,8 +352,9 @@ func (r *recorder) keep(x uint64) uint64 {
 	return x
 }
 
-func (r *recorder) TSC() uint64    { return r.keep(r.env.TSC()) }
-func (r *recorder) Random() uint64 { return r.keep(r.env.Random()) }
+func (r *recorder) TSC() uint64     { return r.keep(r.env.TSC()) }
+func (r *recorder) TSCCounts() bool { return false }
+func (r *recorder) Random() uint64  { return r.keep(r.env.Random()) }
 
 // A replayer gives the same answers again, and the world's own when there are no more.
 type replayer struct {
@@ -363,6 +364,8 @@ type replayer struct {
 }
 
 func (p *replayer) TSC() uint64 { return p.answer(emu.Env.TSC) }
+
+func (p *replayer) TSCCounts() bool { return false }
 
 func (p *replayer) Random() uint64 { return p.answer(emu.Env.Random) }
 

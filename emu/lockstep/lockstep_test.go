@@ -21,6 +21,8 @@ type env struct{ asked uint64 }
 
 func (e *env) TSC() uint64 { e.asked++; return e.asked }
 
+func (e *env) TSCCounts() bool { return false }
+
 func (e *env) Random() uint64 { return e.TSC() }
 
 // A wrong engine does something wrong behind an instruction at an address.

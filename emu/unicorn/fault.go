@@ -34,7 +34,7 @@ func (e *Engine) failed(c *emu.CPU, rip *emu.Addr, err error) *emu.Stop {
 		if e.chargeJump(at); e.shared.over != 0 {
 			return &emu.Stop{Reason: emu.StopBudget}
 		}
-		return &emu.Stop{Reason: emu.StopFault, Fault: f}
+		return &emu.Stop{Reason: emu.StopFault, Fault: &f}
 	}
 	e.drainTo(at)
 	if again {
@@ -50,7 +50,7 @@ func (e *Engine) failed(c *emu.CPU, rip *emu.Addr, err error) *emu.Stop {
 	e.place(c, &e.g, &f)
 	e.unplan(at, in)
 	e.before(c, at, &e.g, f)
-	return &emu.Stop{Reason: emu.StopFault, Fault: f}
+	return &emu.Stop{Reason: emu.StopFault, Fault: &f}
 }
 
 // recover makes the library's CPU as new behind an exception, but for its registers: it takes the next one

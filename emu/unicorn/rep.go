@@ -44,7 +44,7 @@ func (e *Engine) repeat(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 			c.Flags = c.Flags&^uint64(x86.StatusFlags) | flags&uint64(x86.StatusFlags)
 			e.storeFloat(c)
 			c.RIP = at
-			return &emu.Stop{Reason: emu.StopFault, Fault: *f}
+			return &emu.Stop{Reason: emu.StopFault, Fault: f}
 		}
 		if stop := e.pause(c, at, in); stop != nil {
 			e.storeFloat(c)
@@ -91,7 +91,7 @@ func (e *Engine) repeatInGo(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 		switch {
 		case f != nil:
 			c.Flags, c.RIP = flags, at
-			return &emu.Stop{Reason: emu.StopFault, Fault: *f}
+			return &emu.Stop{Reason: emu.StopFault, Fault: f}
 		case !again:
 			e.load(c, rip)
 			return nil

@@ -118,7 +118,7 @@ func (e *Engine) stopAt(c *emu.CPU, rip emu.Addr, stop emu.Stop) *emu.Stop {
 
 // faulted ends a run with a fault.
 func (e *Engine) faulted(c *emu.CPU, rip emu.Addr, f emu.Fault) *emu.Stop {
-	return e.stopAt(c, rip, emu.Stop{Reason: emu.StopFault, Fault: f})
+	return e.stopAt(c, rip, emu.Stop{Reason: emu.StopFault, Fault: &f})
 }
 
 // broken ends a run that the library cannot go on with.
@@ -298,7 +298,7 @@ func (e *Engine) trap(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	if !f.Trap() {
 		c.RIP = at
 	}
-	return &emu.Stop{Reason: emu.StopFault, Fault: *f}
+	return &emu.Stop{Reason: emu.StopFault, Fault: f}
 }
 
 // callNoRedir executes a client request that calls *RAX.
@@ -310,7 +310,7 @@ func (e *Engine) callNoRedir(c *emu.CPU, rip *emu.Addr, in *insn) *emu.Stop {
 	if !e.mem.WriteUint64(sp, uint64(g.Next())) {
 		e.drop()
 		e.unplan(at, in)
-		return &emu.Stop{Reason: emu.StopFault, Fault: emu.Fault{Vector: emu.VecPF, Addr: sp, Write: true}}
+		return &emu.Stop{Reason: emu.StopFault, Fault: &emu.Fault{Vector: emu.VecPF, Addr: sp, Write: true}}
 	}
 	c.Regs[emu.RSP] = uint64(sp)
 	c.RIP = emu.Addr(c.Regs[emu.RAX])

@@ -360,6 +360,9 @@ func (k *Kernel) CPUID(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32) {
 // TSC implements emu.Env: one tick is one nanosecond of Now.
 func (k *Kernel) TSC() uint64 { return uint64(k.Now()) }
 
+// TSCCounts implements emu.Env. System calls take time too, and the engine does not run meanwhile.
+func (k *Kernel) TSCCounts() bool { return !k.Clock.Real }
+
 // Random implements emu.Env, for RDRAND and RDSEED.
 func (k *Kernel) Random() uint64 { return k.RNG.uint64() }
 

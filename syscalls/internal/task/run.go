@@ -212,7 +212,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			t.callsSinceWait++
 			t.syscall()
 		case emu.StopFault:
-			t.Fault(stop.Fault)
+			t.Fault(*stop.Fault)
 		case emu.StopClient:
 			t.ClientRequest()
 		case emu.StopBudget:

@@ -1,0 +1,125 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// CPUID and RDTSC are asked of the virtual machine, which takes Go's code. Of CPUID, generated code knows the last answer; of RDTSC what it says beyond the meters, since while
+// generated code runs time passes by these alone (emu.Env). Both answers are given by routines that blocks share.
+
+// answerSkip is how far behind the jump to what Go's code does a block goes on.
+const answerSkip = 5
+
+// answerRoutine returns the routine that may know what g, an instruction that Go's code executes, gives; 0 if there is none.
+func (e *Engine) answerRoutine(g *ginsn) int {
+	switch {
+	case e.singleStep || e.crosses(g.Next()):
+	case g.Op == x86.CPUID:
+		return e.stubs.cpuid
+	case g.Op == x86.RDTSC || g.Op == x86.RDTSCP:
+		return e.stubs.rdtsc
+	}
+	return 0
+}
+
+// emitEmulated emits g, which Go's code executes: it leaves generated code by x, unless there is a routine that knows the answer.
+func (e *Engine) emitEmulated(g *ginsn, x exit) {
+	routine := e.answerRoutine(g)
+	if routine == 0 {
+		e.emitExit(e.jmp(0), x)
+		return
+	}
+	const lea, jmp = 7, 5
+	e.store(slotA, x86.RAX)
+	e.store(slotB, x86.RDX)
+	e.leaRIP(x86.RDX, e.pos+lea+jmp+answerSkip)
+	e.jmp(routine)
+	e.emitExit(e.jmp(0), x)
+	if g.Op == x86.RDTSCP {
+		e.movImm(x86.RCX, 0) // there is one CPU, the first
+	}
+	e.emitJump(g.Next())
+}
+
+// emitAnswerRoutines emits both. They are entered with RAX and RDX in slotA and slotB, and where the block goes on in RDX.
+func (e *Engine) emitAnswerRoutines() {
+	e.stubs.cpuid = e.pos
+	e.store(slotTmp, x86.RDX)
+	e.saveFlags()
+	e.word(opMovLoad, x86.RDX, slotA)
+	e.word(opCmp, x86.RDX, stAsked)
+	other := e.jcc(condNE, 0)
+	e.word(opCmp, x86.RCX, stAsked+4)
+	unknown := []int{other, e.jcc(condNE, 0)}
+	e.restoreFlags()
+	for i, r := range [4]x86.Reg{x86.RAX, x86.RBX, x86.RCX, x86.RDX} {
+		e.word(opMovLoad, r, stAnswer+4*i)
+	}
+	e.jmpTo(slotTmp)
+
+	e.stubs.rdtsc = e.pos
+	e.store(slotTmp, x86.RDX)
+	e.saveFlags()
+	e.load(x86.RDX, stTimeBefore)
+
+	e.byte(0x48, 0x85, 0xd2) // test rdx, rdx
+	unknown = append(unknown, e.jcc(condE, 0))
+	for i := range meters {
+		e.byte(0x48, 0x03) // add rdx, [meter]
+		e.rip(x86.RDX, stMeters+8*i, 0)
+	}
+	e.store(slotTmp2, x86.RDX)
+	e.restoreFlags()
+	e.word(opMovLoad, x86.RAX, slotTmp2)
+	e.word(opMovLoad, x86.RDX, slotTmp2+4)
+	e.jmpTo(slotTmp)
+
+	for _, site := range unknown {
+		e.link(site, e.pos)
+	}
+	e.restoreFlags()
+	e.load(x86.RAX, slotTmp)
+	e.lea(x86.RAX, x86.RAX, -answerSkip)
+	e.store(slotTmp, x86.RAX)
+	e.load(x86.RAX, slotA)
+	e.load(x86.RDX, slotB)
+	e.jmpTo(slotTmp)
+	e.stubs.end = e.pos
+}
+
+const opCmp = 0x3b
+
+// word emits an instruction on 32 bits of r and of the state block.
+func (e *Engine) word(op byte, r x86.Reg, off int) {
+	e.byte(op)
+	e.rip(r, off, 0)
+}
+
+// jmpTo emits jmp [off].
+func (e *Engine) jmpTo(off int) {
+	e.byte(0xff)
+	e.rip(4, off, 0)
+}
+
+// answered lets the routines know what g, which Go's code executed, gave. c is as it left it, asked has EAX and ECX in front of it.
+func (e *Engine) answered(g *ginsn, c *emu.CPU, asked [2]uint32) {
+	switch g.Op {
+	case x86.CPUID:
+		e.knowCPUID(asked[0], asked[1])
+	case x86.RDTSC, x86.RDTSCP:
+		if e.metered && e.Env.TSCCounts() {
+			e.timeBefore = c.Regs[emu.RDX]<<32 + c.Regs[emu.RAX] - uint64(e.pending())
+		}
+	}
+}
+
+// knowCPUID lets the routine know the answer for EAX and ECX.
+func (e *Engine) knowCPUID(eax, ecx uint32) {
+	a, b, c, d := e.Model.CPUID(eax, ecx)
+	e.set(stAsked, uint64(eax)|uint64(ecx)<<32)
+	e.set(stAnswer, uint64(a)|uint64(b)<<32)
+	e.set(stAnswer+8, uint64(c)|uint64(d)<<32)
+}
