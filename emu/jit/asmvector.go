@@ -258,9 +258,23 @@ func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
 // kortest emits kortestb a, b: the zero flag says that no bit is set.
 func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
 
-// kmovFrom emits kmovb r, k; kload kmovb k, [off]; kstore kmovb [off], k.
+// vpbroadcastd emits vpbroadcastd v, r; vpcmpeqdAt vpcmpeqd k, v, [base+disp]. W is clear, other than in all that evex and compare emit.
+func (e *assembler) vpbroadcastd(v vec, r x86.Reg) {
+	e.byte(0x62, byte(v^8)<<4&evexR|extend(r)|2, 0x7d, length512<<5|8, 0x7c, 0xc0|byte(v&7)<<3|byte(r&7))
+}
+
+func (e *assembler) vpcmpeqdAt(k opmask, v vec, base x86.Reg, disp int32) {
+	e.byte(0x62, evexR|evexR2|extend(base)|1, 0x05|(byte(v)^15)<<3&0x78, length512<<5, 0x76)
+	e.memScaled(vec(k), base, disp, 64)
+}
+
+// kmovFrom emits kmovb r, k, kmovWordFrom kmovw r, k; kload kmovb k, [off]; kstore kmovb [off], k.
 func (e *assembler) kmovFrom(r x86.Reg, k opmask) {
 	e.byte(0xc5, 0x79|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
+}
+
+func (e *assembler) kmovWordFrom(r x86.Reg, k opmask) {
+	e.byte(0xc5, 0x78|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
 }
 
 func (e *assembler) kload(k opmask, off int) {

@@ -58,6 +58,8 @@ type stampCache struct {
 	stamps, scale int
 	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of its lines, and there is neither ways nor recent.
 	vectors, tags int
+	// narrow, if it is not 0, says that tags has the addresses shifted right by that, in 32 bits: what tells the lines of a set apart. All are in one vector then.
+	narrow byte
 }
 
 // tick is what the clock advances by, and more than any way's number.

@@ -51,7 +51,11 @@ func (c *simCache) vectorsFor() int {
 func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
 	c.vectors, c.tags = n, off
 	if !apart {
-		c.scale, c.stamps = c.scaleFor(2*64*n), off+64*n
+		tags := 64 * n
+		if bits := log2(c.line) + log2(int(c.mask)/c.line+1); bits > addressBits-32 {
+			c.narrow, tags = bits, 64
+		}
+		c.scale, c.stamps = c.scaleFor(tags+64*n), off+tags
 		return off + c.tableSize(c.scale)
 	}
 	c.scale = c.scaleFor(64 * n)
@@ -60,6 +64,9 @@ func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
 	return c.stamps + c.tableSize(c.scale)
 }
 
+// addressBits is how many bits the addresses of references have.
+const addressBits = 47
+
 // tagsAt returns the arena offset of a set's lines. A way without one has the address of a line that
 // belongs to another set.
 func (c *stampCache) tagsAt(a uint64) int { return c.tags + int(a&c.mask)*c.scale }
@@ -67,21 +74,51 @@ func (c *stampCache) tagsAt(a uint64) int { return c.tags + int(a&c.mask)*c.scal
 // emptyVectors makes all ways hold line 0, as far as that makes a difference: in its set the one used last does.
 func (c *stampCache) emptyVectors(a *arena) {
 	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
-		stamps, tags := a.words(c.stampsAt(set), waysInVector*c.vectors), a.words(c.tagsAt(set), waysInVector*c.vectors)
-		for i := range tags {
-			stamps[i], tags[i] = uint64(i), set^uint64(c.line)
+		stamps := a.words(c.stampsAt(set), waysInVector*c.vectors)
+		for i := range stamps {
+			stamps[i] = uint64(i)
+			if c.narrow == 0 {
+				c.setTag(a, set, i, set^uint64(c.line))
+			}
+		}
+		if c.narrow != 0 {
+			for i := range narrowTags {
+				a.halves(c.tagsAt(set), narrowTags)[i] = noTag
+			}
 		}
 	}
-	a.words(c.tagsAt(0), c.assoc)[c.assoc-1] = 0
+	c.setTag(a, 0, c.assoc-1, 0)
+}
+
+// narrowTags is how many tags of 32 bits a vector has, all of which are compared; noTag is none of a line.
+const (
+	narrowTags = 2 * waysInVector
+	noTag      = 1<<32 - 1
+)
+
+// setTag says which line way i of the set of an address has.
+func (c *stampCache) setTag(a *arena, set uint64, i int, line uint64) {
+	if c.narrow != 0 {
+		a.halves(c.tagsAt(set), narrowTags)[i] = uint32(line >> c.narrow)
+		return
+	}
+	*a.word(c.tagsAt(set) + 8*i) = line
+}
+
+// wayOf returns the way that has a line, -1 if none has.
+func (c *stampCache) wayOf(a *arena, line uint64) int {
+	if c.narrow != 0 {
+		return slices.Index(a.halves(c.tagsAt(line), c.assoc), uint32(line>>c.narrow))
+	}
+	return slices.Index(a.words(c.tagsAt(line), c.assoc), line)
 }
 
 // touchVector is touch for a cache that is in vectors.
 func (c *stampCache) touchVector(a *arena, line uint64) (missed bool) {
-	stamps, tags := a.words(c.stampsAt(line), c.assoc), a.words(c.tagsAt(line), c.assoc)
-	way := slices.Index(tags, line)
+	stamps, way := a.words(c.stampsAt(line), c.assoc), c.wayOf(a, line)
 	if missed = way < 0; missed {
 		way = int(slices.Min(stamps) % tick)
-		tags[way] = line
+		c.setTag(a, line, way, line)
 	}
 	stamps[way] = *a.word(stClock) + uint64(way)
 	return missed
@@ -313,6 +350,9 @@ func (e *Engine) emitVectorStamp(c *stampCache) (hits []int) {
 	e.shiftLeft(x86.RDX, log2(c.scale))
 	e.aluImm(aluADD, x86.RDX, e.abs(c.tags))
 	e.emitTick(x86.NoReg)
+	if c.narrow != 0 {
+		return e.emitNarrowStamp(c, stamps)
+	}
 	e.vpbroadcastq(vecLine, x86.RAX)
 	for n := range c.vectors {
 		e.vpcmpeqAt(opmask(1+n), vecLine, x86.RDX, int32(64*n))
@@ -328,9 +368,34 @@ func (e *Engine) emitVectorStamp(c *stampCache) (hits []int) {
 	e.link(missing, e.pos)
 	e.leaFull(x86.RSI, x86.RDX, x86.NoReg, 1, stamps, false)
 	e.emitOldest(c, x86.RSI)
+	e.byte(0x4a, 0x89, 0x04, 0xc2) // mov [rdx+r8*8], rax
+	e.emitStampWay()
+	return hits
+}
+
+// emitNarrowStamp does so for the set at RDX, its stamps behind that, with tags of 32 bits. One way's stamp is stored, not vectors of them under masks: what the other ways have need not be in
+// the host's caches.
+func (e *Engine) emitNarrowStamp(c *stampCache, stamps int32) (hits []int) {
+	e.movRR(x86.RCX, x86.RAX)
+	e.shiftRight(x86.RCX, c.narrow)
+	e.vpbroadcastd(vecLine, x86.RCX)
+	e.vpcmpeqdAt(1, vecLine, x86.RDX, 0)
+	e.leaFull(x86.RSI, x86.RDX, x86.NoReg, 1, stamps, false)
+	e.kmovWordFrom(x86.R8, 1)
+	e.byte(0x45, 0x0f, 0xbc, 0xc0) // bsf r8d, r8d
+	missing := e.jcc(condE, 0)
+	e.emitStampWay()
+	hits = append(hits, e.jmp(0))
+	e.link(missing, e.pos)
+	e.emitOldest(c, x86.RSI)
+	e.byte(0x42, 0x89, 0x0c, 0x82) // mov [rdx+r8*4], ecx
+	e.emitStampWay()
+	return hits
+}
+
+// emitStampWay gives the way of number R8 of those whose stamps are at RSI the time. It loses RCX.
+func (e *Engine) emitStampWay() {
 	e.vmovqFrom(x86.RCX, vecClock)
 	e.aluRR(aluADD, x86.RCX, x86.R8)
 	e.byte(0x4a, 0x89, 0x0c, 0xc6) // mov [rsi+r8*8], rcx
-	e.byte(0x4a, 0x89, 0x04, 0xc2) // mov [rdx+r8*8], rax
-	return hits
 }
