@@ -550,3 +550,17 @@ func TestMeter(t *testing.T) {
 	}
 	require.Zero(t, sum, "counts are handed over once")
 }
+
+// TestFlagsOfSystemCode has each flag of user code set and clear in turn where generated code is entered: what is left of the one before is not the guest's.
+func TestFlagsOfSystemCode(t *testing.T) {
+	m := newMachine(t, "9c 58 0f 05") // pushfq; pop rax; syscall
+	const all = emu.UserFlags &^ emu.StepFlags
+	for range 3 {
+		for _, flags := range []uint64{0, all, emu.FlagID, 0, emu.FlagDF, emu.FlagOF, all &^ emu.FlagOF, all &^ emu.FlagID, emu.FlagCF | emu.FlagSF, all &^ (emu.FlagID | emu.FlagDF), 0} {
+			m.cpu.RIP, m.cpu.Regs[emu.RSP], m.cpu.Flags = codeAt, uint64(stackAt), flags
+			m.run(emu.StopSyscall)
+			require.Equal(t, flags, m.cpu.Regs[emu.RAX]&emu.UserFlags)
+			require.Equal(t, flags, m.cpu.Flags&emu.UserFlags)
+		}
+	}
+}

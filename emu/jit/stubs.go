@@ -55,9 +55,7 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 		e.emitLoadState()
 	}
 	enter()
-	e.byte(0xff) // push [stFlags]
-	e.rip(6, stFlags, 0)
-	e.byte(0x9d) // popfq
+	e.emitGiveFlags()
 	for r := x86.RAX; r <= x86.R15; r++ {
 		if r != x86.RSP {
 			e.load(r, stRegs+8*int(r))
@@ -74,9 +72,7 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	e.store(stRegs+8*int(x86.RSP), x86.RSP)
 	e.patchShort(noted)
 	e.load(x86.RSP, stHostSP)
-	e.byte(0x9c, 0x8f) // pushfq; pop [stFlags]
-	e.rip(0, stFlags, 0)
-	e.byte(0xfc) // cld
+	e.emitTakeFlags()
 	for r := x86.RAX; r <= x86.R15; r++ {
 		if r != x86.RSP {
 			e.store(stRegs+8*int(r), r)
@@ -118,4 +114,37 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 
 	s.end = e.pos
 	return s
+}
+
+// emitTakeFlags takes the guest's flags, and clears those that Go's code or emitGiveFlags expects to be clear.
+func (e *assembler) emitTakeFlags() {
+	e.byte(0x9c, 0x8f) // pushfq; pop [stFlags]
+	e.rip(0, stFlags, 0)
+	e.byte(0xfc, 0xf7) // cld; test dword [stFlags], ID
+	e.rip(0, stFlags, 4)
+	e.u32(emu.FlagID)
+	clear := e.jcc(condE, 0)
+	e.pushImm(emu.FlagR1 | emu.FlagIF)
+	e.byte(0x9d) // popfq
+	e.link(clear, e.pos)
+}
+
+// emitGiveFlags gives the guest its flags. POPFQ takes 18 cycles, and is needed only for those of system code. It loses RAX and RCX.
+func (e *assembler) emitGiveFlags() {
+	e.byte(0x8b) // mov eax, [stFlags]
+	e.rip(x86.RAX, stFlags, 0)
+	e.byte(0xa9) // test eax, DF | ID
+	e.u32(emu.FlagDF | emu.FlagID)
+	system := e.jcc(condNE, 0)
+	e.movRR32(x86.RCX, x86.RAX)
+	e.byte(0xc1, 0xe9, 11)   // shr ecx, 11
+	e.byte(0x83, 0xe1, 1)    // and ecx, 1
+	e.byte(0x80, 0xc1, 0x7f) // add cl, 127: OF
+	e.byte(0x88, 0xc4, 0x9e) // mov ah, al; sahf
+	given := e.jmp(0)
+	e.link(system, e.pos)
+	e.byte(0xff) // push [stFlags]
+	e.rip(6, stFlags, 0)
+	e.byte(0x9d) // popfq
+	e.link(given, e.pos)
 }

@@ -91,11 +91,14 @@ type Tracer interface {
 }
 
 // syscall performs the system call that stopped the engine.
+var argRegs = [6]int{emu.RDI, emu.RSI, emu.RDX, emu.R10, emu.R8, emu.R9}
+
 func (t *Thread) syscall() {
 	r := &t.CPU.Regs
-	t.Call = Call{
-		Nr:   r[emu.RAX],
-		Args: uio.Args{r[emu.RDI], r[emu.RSI], r[emu.RDX], r[emu.R10], r[emu.R8], r[emu.R9]},
+	t.Call = Call{}
+	t.Call.Nr = r[emu.RAX]
+	for i, reg := range argRegs {
+		t.Call.Args[i] = r[reg]
 	}
 	t.dispatch()
 }
