@@ -505,7 +505,7 @@ func resize(t *task.Thread, v *mem.VMA, lo, oldLen, newLen emu.Addr, flags uint6
 	m := t.Process.Mem
 	end, want := lo+oldLen, lo+newLen
 	if end == v.Hi && m.Free(end, want) && !inHeap(t.Process, end, want) && t.Process.GrowTo(want) {
-		return uint64(lo), memErrno(m.Move(lo, end, lo, uint64(newLen)))
+		return uint64(lo), memErrno(m.Extend(lo, end, want))
 	}
 	if flags&linux.MREMAP_MAYMOVE == 0 {
 		return 0, linux.ENOMEM

@@ -391,6 +391,25 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	return nil
 }
 
+// Extend lengthens the mapping at lo, which ends at hi, to [lo, end). What was mapped there is lost.
+func (m *Space) Extend(lo, hi, end emu.Addr) error {
+	v := m.VMA(lo)
+	if v == nil || v.Hi != hi {
+		return ErrNotHere
+	}
+	if v.File && v.back == nil {
+		return m.Move(lo, hi, lo, uint64(end-lo))
+	}
+	// The pages that there are stay as they are, however many.
+	more := *v
+	more.Lo, more.Hi = hi, end
+	if !v.File {
+		return m.Map(more, nil)
+	}
+	more.Off += v.Len()
+	return m.Map(more, v.back.file)
+}
+
 // Duplicate maps n bytes of the file behind the shared mapping at lo once more, at to.
 func (m *Space) Duplicate(lo, to emu.Addr, n uint64) error {
 	v := m.VMA(lo)

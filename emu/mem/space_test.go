@@ -162,6 +162,53 @@ func TestMove(t *testing.T) {
 	require.Equal(t, make([]byte, 6), got, "fresh pages")
 }
 
+// TestExtend lengthens mappings page by page: each stays one, with its pages and, but for what others may write, the code that was found there.
+func TestExtend(t *testing.T) {
+	const pages = 100
+	file := filepath.Join(t.TempDir(), "file")
+	content := make([]byte, pages*page)
+	for i := range content {
+		content[i] = byte(i/page + 1)
+	}
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, tt := range []struct {
+		name string
+		v    VMA
+		src  *os.File
+	}{
+		{"anonymous", VMA{Path: "[heap]", Locked: true}, nil},
+		{"private", VMA{Path: "file", Ino: 7}, f},
+		{"shared", VMA{Path: "file", Ino: 7, Shared: true}, f},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newSpace(t)
+			v := tt.v
+			v.Lo, v.Hi, v.Prot = 0x10000, 0x10000+page, Read|Write|Exec
+			require.NoError(t, m.Map(v, tt.src))
+			require.Equal(t, 5, m.Write(v.Lo, []byte("first")))
+			require.NoError(t, m.Guard(v.Lo))
+			got := make([]byte, 5)
+			for end := v.Lo + pages*page; v.Hi < end; v.Hi += page {
+				require.NoError(t, m.Extend(v.Lo, v.Hi, v.Hi+page))
+				require.Equal(t, 1, m.Read(v.Hi, got[:1]))
+				if tt.src != nil {
+					require.Equal(t, content[v.Hi-v.Lo], got[0])
+				}
+			}
+			require.Equal(t, !tt.v.Shared, m.Guarded(v.Lo))
+			require.Equal(t, 5, m.Read(v.Lo, got))
+			require.Equal(t, "first", string(got))
+			whole := *m.VMA(v.Lo)
+			require.Equal(t, v.Hi, whole.Hi)
+			require.Equal(t, v.Locked, whole.Locked)
+			require.ErrorIs(t, m.Extend(v.Lo, v.Lo+page, v.Lo+2*page), ErrNotHere, "it ends elsewhere")
+		})
+	}
+}
+
 func TestGuard(t *testing.T) {
 	m := newSpace(t)
 	var dropped []emu.Addr
