@@ -62,7 +62,7 @@ func (d *direction) transfer(t *task.Thread, a uio.Args, off int64) (uint64, lin
 	case !uio.UserRange(a.Uint(1), a.Uint(2)):
 		return 0, linux.EFAULT
 	}
-	return d.do(t, f, uio.Single(a.Addr(1), a.Uint(2)), off)
+	return d.do(t, f, t.Call.Single(a.Addr(1), a.Uint(2)), off)
 }
 
 // vector is readv(2), writev(2), preadv(2) and pwritev(2).

@@ -20,7 +20,7 @@ func sysSendto(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	m := &net.OutMessage{V: uio.Single(a.Addr(1), a.Uint(2)), Flags: a.U32(3), Cred: net.Credential(t)}
+	m := &net.OutMessage{V: t.Call.Single(a.Addr(1), a.Uint(2)), Flags: a.U32(3), Cred: net.Credential(t)}
 	if a.Addr(4) != 0 {
 		if m.Name, e = net.Sockaddr(t, a.Addr(4), a.Int(5)); e != 0 {
 			return 0, e
@@ -38,7 +38,7 @@ func sysRecvfrom(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	m := &net.InMessage{V: uio.Single(a.Addr(1), a.Uint(2)), Flags: a.U32(3)}
+	m := &net.InMessage{V: t.Call.Single(a.Addr(1), a.Uint(2)), Flags: a.U32(3)}
 	n, e := net.Receive(t, s, m)
 	return t.Then(n, e, func(n uint64, e linux.Errno) (uint64, linux.Errno) {
 		net.DropFiles(t, m.Files)

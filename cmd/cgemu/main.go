@@ -22,9 +22,12 @@ const (
 	exitNotFound = 127
 )
 
-// heapLimit is where the garbage collector begins to work, in bytes: see RATIONALE.md, "Why is
+// The garbage collector begins to work where the heap reaches garbageLimit, in bytes, and where that is found in use for the most part, heapLimit: see RATIONALE.md, "Why is
 // the garbage collector off?".
-const heapLimit = 384 << 20
+const (
+	garbageLimit = 128 << 20
+	heapLimit    = 384 << 20
+)
 
 // When more than heapInUse bytes are in use, gcPercent is how much garbage may come to that, in per cent.
 const (
@@ -34,24 +37,27 @@ const (
 
 func main() {
 	_ = hugeHeap()
-	collectLate()
+	collectLate(garbageLimit)
 	status := dispatch(os.Args)
 	pprof.StopCPUProfile() // of --debug=cpu
 	os.Exit(status)
 }
 
-// collectLate keeps the garbage collector off until the heap reaches heapLimit. When it finds more than heapInUse in use it works as in other
+// collectLate keeps the garbage collector off until the heap reaches a limit. When it finds more than heapInUse in use it works as in other
 // programs from then on: with the limit alone it would collect without pause once more than that is in use.
-func collectLate() {
+func collectLate(limit int64) {
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(heapLimit)
+	debug.SetMemoryLimit(limit)
 	afterCollection(func() {
-		if inUse() > heapInUse {
+		switch used := inUse(); {
+		case used > heapInUse:
 			debug.SetGCPercent(gcPercent)
 			debug.SetMemoryLimit(math.MaxInt64)
-			return
+		case used > garbageLimit/2:
+			collectLate(heapLimit)
+		default:
+			collectLate(garbageLimit)
 		}
-		collectLate()
 	})
 }
 

@@ -184,6 +184,9 @@ func (m *Space) ReadString(a emu.Addr, limit int) (s string, ok bool) {
 		n := min(len(page), limit-len(out), int(emu.PageSize-a%emu.PageSize))
 		got := m.Read(a, page[:n])
 		if i := bytes.IndexByte(page[:got], 0); i >= 0 {
+			if out == nil {
+				return string(page[:i]), true
+			}
 			return string(append(out, page[:i]...)), true
 		}
 		if got < n {

@@ -40,10 +40,9 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 	if f.Base().Nonblock() {
 		return n, e
 	}
-	rest := func() (uint64, linux.Errno) { return WriteFile(t, f, v, off) }
 	if f.Traits()&WholeWrites == 0 {
 		if e == linux.EAGAIN {
-			return WaitFor(t, f, linux.POLLOUT, uio.Total(v), rest)
+			return WaitFor(t, f, linux.POLLOUT, uio.Total(v), writeRest(t, f, v, off))
 		}
 		return n, e
 	}
@@ -59,13 +58,18 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 		}
 		return n, e
 	}
-	ret, e := WaitFor(t, f, linux.POLLOUT, uio.Total(v)-t.Call.Done, rest)
+	ret, e := WaitFor(t, f, linux.POLLOUT, uio.Total(v)-t.Call.Done, writeRest(t, f, v, off))
 	if done := t.Call.Done; done > 0 {
 		// "If write() is interrupted by a signal after it has written some data, it
 		// returns the number of bytes written." - write(2)
 		t.Call.Wait.Partial = done
 	}
 	return ret, e
+}
+
+// writeRest goes on with a write that waited. Most never wait: nothing is made for that before they do.
+func writeRest(t *task.Thread, f File, v []uio.Iovec, off int64) func() (uint64, linux.Errno) {
+	return func() (uint64, linux.Errno) { return WriteFile(t, f, v, off) }
 }
 
 // RawReader and RawWriter are files that can move bytes without guest memory.

@@ -62,6 +62,9 @@ func firstName(p string) string {
 
 // ours takes a path apart where it comes to a name of ours: it goes on there with names in our directory dir.
 func ours(k *task.Kernel, p string) (dir string, names []string, ok bool) {
+	if !mayBeOurs(k, p) {
+		return "", nil, false
+	}
 	at := "/"
 	for names = strings.Split(p, "/"); len(names) > 0; names = names[1:] {
 		next := path.Join(at, names[0])
@@ -74,6 +77,11 @@ func ours(k *task.Kernel, p string) (dir string, names []string, ok bool) {
 		at = next
 	}
 	return "", nil, false
+}
+
+// mayBeOurs reports whether a path may come to a name of ours. Most paths are clean, and do not.
+func mayBeOurs(k *task.Kernel, p string) bool {
+	return !path.IsAbs(p) || path.Clean(p) != p || isVirtual(k, p)
 }
 
 // slashes reports whether names, the rest of a path, are slashes alone.

@@ -25,6 +25,13 @@ type Call struct {
 	// messages it has sent or received before those (sendmmsg(2), recvmmsg(2)).
 	Done     uint64
 	Messages uint64
+	single   [1]uio.Iovec // Single's
+}
+
+// Single is uio.Single for what lasts as long as the call.
+func (c *Call) Single(a emu.Addr, n uint64) []uio.Iovec {
+	c.single[0] = uio.Single(a, n)
+	return c.single[:]
 }
 
 // What a handler may return that the guest never sees: these are no error numbers of Linux.

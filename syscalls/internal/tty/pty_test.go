@@ -35,7 +35,7 @@ func TestTypedAhead(t *testing.T) {
 	m.Pty.lflag = linux.ECHO
 	write := func() (n int) {
 		for {
-			got, e := m.Write(th, uio.Single(at, 1000), -1)
+			got, e := m.Write(th, []uio.Iovec{uio.Single(at, 1000)}, -1)
 			if e != 0 {
 				return n
 			}
@@ -45,7 +45,7 @@ func TestTypedAhead(t *testing.T) {
 	assert.Equal(t, lineMax+typeaheadMax, write())
 	assert.Len(t, m.Pty.out, lineMax, "what is not taken is not echoed")
 	assert.Zero(t, m.Poll(th)&linux.POLLOUT)
-	n, e := s.Read(th, uio.Single(at, 1000), -1)
+	n, e := s.Read(th, []uio.Iovec{uio.Single(at, 1000)}, -1)
 	require.Zero(t, e)
 	assert.EqualValues(t, 1000, n)
 	assert.Equal(t, 1000, write())

@@ -50,4 +50,4 @@ func Skip(v []Iovec, n uint64) []Iovec {
 }
 
 // Single is a piece of memory alone, as read(2) and write(2) have it: MaxRW bytes at most.
-func Single(a emu.Addr, n uint64) []Iovec { return []Iovec{{a, min(n, MaxRW)}} }
+func Single(a emu.Addr, n uint64) Iovec { return Iovec{a, min(n, MaxRW)} }

@@ -15,6 +15,8 @@ type Memory struct {
 	Space *mem.Space
 	// Grow, if set, is asked for memory at an address where none was found. It reports whether it has mapped some, as a stack that grows.
 	Grow func(a emu.Addr) bool
+	// bufs is what ForHost returned last.
+	bufs [][]byte
 }
 
 // grew reports whether there is memory at a now, where none was found.
@@ -155,9 +157,10 @@ func (m *Memory) Iovecs(a emu.Addr, count uint64) ([]Iovec, linux.Errno) {
 
 // ForHost returns the memory of v for a call of the host's kernel, which reads or writes it as prot says. Where memory
 // is missing, the last piece is an address that the host refuses: whether a call then transfers what lies before it, or
-// makes a file longer, depends on the kind of file, and the host decides that as it would for a program of its own.
-func (m *Memory) ForHost(v []Iovec, prot mem.Prot) (bufs [][]byte) {
-	left := Total(v)
+// makes a file longer, depends on the kind of file, and the host decides that as it would for a program of its own. The
+// next call of ForHost overwrites it.
+func (m *Memory) ForHost(v []Iovec, prot mem.Prot) [][]byte {
+	left, bufs := Total(v), m.bufs[:0]
 	for _, x := range v {
 		if x.Len == 0 {
 			continue
@@ -171,9 +174,11 @@ func (m *Memory) ForHost(v []Iovec, prot mem.Prot) (bufs [][]byte) {
 		}
 		left -= b.Len()
 		if b.Len() < x.Len && len(bufs) < linux.IOV_MAX {
-			return append(bufs, m.Space.Nowhere(left).ForHost())
+			bufs = append(bufs, m.Space.Nowhere(left).ForHost())
+			break
 		}
 	}
+	m.bufs = bufs
 	return bufs
 }
 

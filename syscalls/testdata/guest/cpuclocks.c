@@ -34,7 +34,7 @@ static void burn(int64_t ns) {
 static volatile int ticks, misses;
 static int ticked;
 static void tick(int n, siginfo_t *s, void *u) {
-	ticks++;
+	ticks += 1 + s->si_overrun; // a busy host makes one of several
 	if (syscall(SYS_gettid) != ticked) misses++;
 }
 
