@@ -209,9 +209,30 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 // unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its pages are what they were; else the code alone is looked at, and what
 // was found behind its jumps.
 func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
-	sums := l.sums.of(r, inSums)
-	same := len(sums) > 0 && slices.Equal(sums, e.sumPages(l.pages.of(r, inPages), false))
+	sums, pages := l.sums.of(r, inSums), l.pages.of(r, inPages)
+	same := len(sums) > 0 && (e.knowsSums(pages) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(pages, false))
 	return (same || e.sameCode(l, r)) && (e.calls == nil || e.calls.Recall(&callgraph.Notes{Functions: l.answers.of(r, inAnswers), Arcs: l.noted.of(r, inNoted)}))
+}
+
+// knowsSums reports whether sumPages need not look at pages.
+func (e *Engine) knowsSums(pages []emu.Addr) bool {
+	for _, p := range pages {
+		if len(e.pages[p]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameStart reports whether a block's first instructions are there still: sums of pages take longer, and where a block is rewritten all the time they differ.
+func (e *Engine) sameStart(l *lists, r *blockRecord) bool {
+	spans := l.spans.of(r, inSpans)
+	if len(spans) == 0 {
+		return true
+	}
+	s := spans[0]
+	e.code = slices.Grow(e.code[:0], int(s.n))[:s.n]
+	return e.mem.Fetch(s.at.addr(), e.code) == len(e.code) && bytes.Equal(e.code, l.code.of(r, inCode)[:s.n])
 }
 
 func (e *Engine) sameCode(l *lists, r *blockRecord) bool {
