@@ -49,8 +49,8 @@ type arena struct {
 	// low is the low part, at place when generated code runs; place is nil if there is no low part.
 	low   []byte
 	place *lowPlace
-	// small are the offsets of counters and of code while the beginnings of these are on small pages.
-	small [2]int
+	// small are the offsets of parts while their beginnings are on small pages.
+	small [len(partsInUse{})]int
 }
 
 // mapArena is newArena, or what a test puts in its place.
@@ -58,7 +58,7 @@ var mapArena = newArena
 
 // newArena maps the arena: executable and writable where the host allows it, else twice.
 // Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Most processes need little of the state and of
-// the first far code, and many need little of the first counters and code, which are small pages until enlarge.
+// the first far code, and many need little of the first counters and code and of the arcs, which are small pages until enlarge.
 func newArena() (arena, error) {
 	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
@@ -69,10 +69,12 @@ func newArena() (arena, error) {
 		a := arena{base: p, mem: bytesAt(p, arenaSize)}
 		first := 0
 		if a.advise(0, 0, unix.MADV_COLLAPSE) == 0 { // since Linux 6.1
-			a.small, first = [2]int{counterOff, codeOff}, hugePage
+			a.small, first = [...]int{counterOff, arcsOff, sumsOff, codeOff}, hugePage
 		}
-		for _, part := range [][2]int{{counterOff + first, codeOff}, {codeOff + first, farOff}, {farOff + hugePage, arenaSize}} {
-			a.advise(part[0], part[1], unix.MADV_HUGEPAGE)
+		for _, part := range [][2]int{{counterOff + first, arcsOff}, {arcsOff + first, sumsOff}, {sumsOff + first, codeOff}, {codeOff + first, farOff}, {farOff + hugePage, arenaSize}} {
+			if part[0] < part[1] {
+				a.advise(part[0], part[1], unix.MADV_HUGEPAGE)
+			}
 		}
 		return a, nil
 	}
@@ -85,12 +87,16 @@ func (a *arena) advise(lo, hi, advice int) unix.Errno {
 	return errno
 }
 
-// smallUse is how many bytes of counters or of code are left on small pages: a huge page takes 0.3 ms to be zeroed.
+// smallUse is how many bytes of a part are left on small pages: a huge page takes 0.3 ms to be zeroed, and ten times as long where the host is a virtual machine whose own host
+// gives it memory only then.
 const smallUse = 256 << 10
 
-// enlarge puts the beginnings of counters and of code on huge pages if that many bytes of them, or more, are used now.
-func (a *arena) enlarge(counters, code int) {
-	for i, use := range [2]int{counters, code} {
+// partsInUse has how many bytes are in use of counters, of the table of arcs, of what these count and of code.
+type partsInUse [4]int
+
+// enlarge puts the beginnings of parts on huge pages of which smallUse bytes, or more, are used now.
+func (a *arena) enlarge(parts partsInUse) {
+	for i, use := range parts {
 		if off := a.small[i]; off != 0 && use >= smallUse {
 			a.advise(off, off+hugePage, unix.MADV_HUGEPAGE)
 			a.advise(off, off+hugePage, unix.MADV_COLLAPSE)

@@ -34,6 +34,8 @@ type calls struct {
 	kept int
 	// arcWords are the indices of words beside the counters that are the place of an arc, which does not change.
 	arcWords []int
+	// listed is how many arcs the table of arcs was given since it was empty.
+	listed int
 	// callers are the indices of the first of the two words in which an entry for lookups has who called it last (emitCalled).
 	callers []int
 	// The arena offsets of routines.
@@ -198,6 +200,7 @@ func (e *Engine) newJumpArc(x *exit) {
 // together. What was kept last is in the first one.
 func (e *Engine) keepArc(target, origin, arc uint64) {
 	origin = uint64(uint32(origin))
+	e.calls.listed++
 	first := arcsOff + arcSlot*int(uint16(2*(target+origin<<5)))
 	for word := 0; word < 24; word += 8 {
 		e.set(first+arcSlot+word, e.get(first+word))
@@ -205,6 +208,23 @@ func (e *Engine) keepArc(target, origin, arc uint64) {
 	e.set(first, target)
 	e.set(first+8, origin)
 	e.set(first+16, arc)
+}
+
+// forgetArcs empties the table of arcs, whose pages are there once they are used.
+func (e *Engine) forgetArcs() {
+	if e.calls.listed > 0 {
+		clear(e.arena.words(arcsOff, arcsSize/8))
+		e.calls.listed = 0
+	}
+}
+
+// enlarge puts parts of the arena that are large enough on huge pages, given what counters and code will take. An arc may be anywhere in its table.
+func (e *Engine) enlarge(counters, code int) {
+	parts := partsInUse{counters, 0, 0, code}
+	if k := e.calls; k != nil {
+		parts[1], parts[2] = emu.PageSize*k.listed, 8*len(k.Sums)
+	}
+	e.arena.enlarge(parts)
 }
 
 // arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
@@ -215,7 +235,7 @@ func (e *Engine) retireCalls() {
 	if e.calls == nil {
 		return
 	}
-	clear(e.arena.words(arcsOff, arcsSize/8))
+	e.forgetArcs()
 	for _, chunk := range e.exits {
 		for i := range chunk {
 			e.forgetArc(&chunk[i])

@@ -204,7 +204,7 @@ func (e *Engine) flush() {
 	e.fixExits()
 	clear(e.arena.words(counterOff, len(e.weights))) // some are no counters
 	if e.calls != nil {
-		clear(e.arena.words(arcsOff, arcsSize/8)) // they know exits
+		e.forgetArcs() // they know exits
 		e.calls.arcWords, e.calls.callers = e.calls.arcWords[:0], e.calls.callers[:0]
 	}
 	e.weights, e.eventCounters = e.weights[:0], 0

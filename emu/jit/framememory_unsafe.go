@@ -38,6 +38,7 @@ func (f *frameMemory) reserve() error {
 	if err != nil {
 		return fmt.Errorf("jit: reserving memory for the call graph: %w", err)
 	}
+	unix.Syscall(unix.SYS_MADVISE, p, frameRoom, unix.MADV_NOHUGEPAGE) // few are in use
 	f.base, f.size = uint64(p), frameRoom
 	return nil
 }

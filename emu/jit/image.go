@@ -202,7 +202,7 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 		return errImage
 	}
 	img.body = img.body[:len(img.body)-len(b)]
-	e.arena.enlarge(8*len(img.weights), code)
+	e.enlarge(8*len(img.weights), code)
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
 	release(b)

@@ -491,9 +491,9 @@ func TestEnlarge(t *testing.T) {
 	run()
 	translated := m.translated
 	small := m.arena.small
-	m.arena.enlarge(smallUse-1, smallUse-1)
+	m.arena.enlarge(partsInUse{smallUse - 1, smallUse - 1, smallUse - 1, smallUse - 1})
 	require.Equal(t, small, m.arena.small)
-	m.arena.enlarge(smallUse, smallUse)
+	m.arena.enlarge(partsInUse{smallUse, smallUse, smallUse, smallUse})
 	require.Zero(t, m.arena.small)
 	run()
 	require.Equal(t, translated, m.translated)

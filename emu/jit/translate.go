@@ -60,7 +60,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if e.full() {
 		e.flush()
 	}
-	e.arena.enlarge(8*len(e.weights), e.pos-codeOff)
+	e.enlarge(8*len(e.weights), e.pos-codeOff)
 	e.align(cacheLine)
 	indirect := 0
 	if e.wantIndirect {
