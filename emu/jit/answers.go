@@ -10,7 +10,7 @@ import (
 // CPUID and RDTSC are asked of the virtual machine, which takes Go's code. Of CPUID, generated code knows the last answer; of RDTSC what it says beyond the meters, since while
 // generated code runs time passes by these alone (emu.Env). Both answers are given by routines that blocks share.
 
-// answerSkip is how far behind the jump to what Go's code does a block goes on.
+// answerSkip is the size of the jump by which a block leaves generated code: behind it the block goes on where a routine knew the answer.
 const answerSkip = 5
 
 // answerRoutine returns the routine that may know what g, an instruction that Go's code executes, gives; 0 if there is none.
@@ -64,7 +64,6 @@ func (e *Engine) emitAnswerRoutines() {
 	e.store(slotTmp, x86.RDX)
 	e.saveFlags()
 	e.load(x86.RDX, stTimeBefore)
-
 	e.byte(0x48, 0x85, 0xd2) // test rdx, rdx
 	unknown = append(unknown, e.jcc(condE, 0))
 	for i := range meters {
