@@ -7,13 +7,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// CPUID and RDTSC are asked of the virtual machine, which takes Go's code. Of CPUID, generated code knows the last answer; of RDTSC what it says beyond the meters, since while
-// generated code runs time passes by these alone (emu.Env). Both answers are given by routines that blocks share.
+// What CPUID and RDTSC say is up to Go's code, and to leave generated code for it takes ten times as long as the instructions should. So generated code answers as far as it can: CPUID if the question is the last one again, RDTSC
+// if executing is metered, by adding the meters to what it knows, since while generated code runs time passes by them alone (emu.Env). Blocks share a routine for each.
 
 // answerSkip is the size of the jump by which a block leaves generated code: behind it the block goes on where a routine knew the answer.
 const answerSkip = 5
 
-// answerRoutine returns the routine that may know what g, an instruction that Go's code executes, gives; 0 if there is none.
+// answerRoutine returns the routine that may be able to answer g, 0 if there is none.
 func (e *Engine) answerRoutine(g *ginsn) int {
 	switch {
 	case e.singleStep || e.crosses(g.Next()):
@@ -25,7 +25,7 @@ func (e *Engine) answerRoutine(g *ginsn) int {
 	return 0
 }
 
-// emitEmulated emits g, which Go's code executes: it leaves generated code by x, unless there is a routine that knows the answer.
+// emitEmulated emits g, an instruction that Go's code executes: it leaves generated code by x, unless a routine answers.
 func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	routine := e.answerRoutine(g)
 	if routine == 0 {
@@ -44,19 +44,19 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	e.emitJump(g.Next())
 }
 
-// emitAnswerRoutines emits both. They are entered with RAX and RDX in slotA and slotB, and where the block goes on in RDX.
+// emitAnswerRoutines emits both. They are entered with the guest's RAX and RDX in slotA and slotB, and in RDX where the block goes on; without an answer they go back to the jump in front of that.
 func (e *Engine) emitAnswerRoutines() {
 	e.stubs.cpuid = e.pos
 	e.store(slotTmp, x86.RDX)
 	e.saveFlags()
-	e.word(opMovLoad, x86.RDX, slotA)
-	e.word(opCmp, x86.RDX, stAsked)
+	e.op32(opMovLoad, x86.RDX, slotA)
+	e.op32(opCmp, x86.RDX, stAsked)
 	other := e.jcc(condNE, 0)
-	e.word(opCmp, x86.RCX, stAsked+4)
+	e.op32(opCmp, x86.RCX, stAsked+4)
 	unknown := []int{other, e.jcc(condNE, 0)}
 	e.restoreFlags()
 	for i, r := range [4]x86.Reg{x86.RAX, x86.RBX, x86.RCX, x86.RDX} {
-		e.word(opMovLoad, r, stAnswer+4*i)
+		e.op32(opMovLoad, r, stAnswer+4*i)
 	}
 	e.jmpTo(slotTmp)
 
@@ -72,8 +72,8 @@ func (e *Engine) emitAnswerRoutines() {
 	}
 	e.store(slotTmp2, x86.RDX)
 	e.restoreFlags()
-	e.word(opMovLoad, x86.RAX, slotTmp2)
-	e.word(opMovLoad, x86.RDX, slotTmp2+4)
+	e.op32(opMovLoad, x86.RAX, slotTmp2)
+	e.op32(opMovLoad, x86.RDX, slotTmp2+4)
 	e.jmpTo(slotTmp)
 
 	for _, site := range unknown {
@@ -91,8 +91,8 @@ func (e *Engine) emitAnswerRoutines() {
 
 const opCmp = 0x3b
 
-// word emits an instruction on 32 bits of r and of the state block.
-func (e *Engine) word(op byte, r x86.Reg, off int) {
+// op32 emits an instruction on 32 bits of r and of the state block.
+func (e *Engine) op32(op byte, r x86.Reg, off int) {
 	e.byte(op)
 	e.rip(r, off, 0)
 }
@@ -103,8 +103,8 @@ func (e *Engine) jmpTo(off int) {
 	e.rip(4, off, 0)
 }
 
-// answered lets the routines know what g, which Go's code executed, gave. c is as it left it, asked has EAX and ECX in front of it.
-func (e *Engine) answered(g *ginsn, c *emu.CPU, asked [2]uint32) {
+// noteAnswer lets the routines know the answer to g, which Go's code has executed: c is as that left it, asked has EAX and ECX from before.
+func (e *Engine) noteAnswer(g *ginsn, c *emu.CPU, asked [2]uint32) {
 	switch g.Op {
 	case x86.CPUID:
 		e.knowCPUID(asked[0], asked[1])

@@ -198,7 +198,7 @@ type Engine struct {
 
 	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
 	nextX87 bool
-	// timeBefore is stTimeBefore when generated code is entered next: whatever else stops it may let time pass.
+	// timeBefore becomes stTimeBefore when generated code is entered next, and is 0 again: behind any other exit time may have passed.
 	timeBefore uint64
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
@@ -443,6 +443,7 @@ func (e *Engine) ready() error {
 	return giveGSBase(e.mem.Base())
 }
 
+// run is Run on a thread that is ready, while no other engine runs. It is a function of its own since a defer takes longer where there is a loop.
 func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.ready(); err != nil {
 		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})

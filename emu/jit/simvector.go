@@ -64,11 +64,11 @@ func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
 	return c.stamps + c.tableSize(c.scale)
 }
 
-// addressBits is how many bits the addresses of references have.
+// addressBits is how many bits the addresses of the guest's memory have.
 const addressBits = 47
 
 // tagsAt returns the arena offset of a set's lines. A way without one has the address of a line that
-// belongs to another set.
+// belongs to another set, or noTag.
 func (c *stampCache) tagsAt(a uint64) int { return c.tags + int(a&c.mask)*c.scale }
 
 // emptyVectors makes all ways hold line 0, as far as that makes a difference: in its set the one used last does.
@@ -77,14 +77,16 @@ func (c *stampCache) emptyVectors(a *arena) {
 		stamps := a.words(c.stampsAt(set), waysInVector*c.vectors)
 		for i := range stamps {
 			stamps[i] = uint64(i)
-			if c.narrow == 0 {
-				c.setTag(a, set, i, set^uint64(c.line))
-			}
 		}
 		if c.narrow != 0 {
-			for i := range narrowTags {
-				a.halves(c.tagsAt(set), narrowTags)[i] = noTag
+			tags := a.halves(c.tagsAt(set), narrowTags)
+			for i := range tags {
+				tags[i] = noTag
 			}
+			continue
+		}
+		for i := range stamps {
+			c.setTag(a, set, i, set^uint64(c.line))
 		}
 	}
 	c.setTag(a, 0, c.assoc-1, 0)

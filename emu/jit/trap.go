@@ -40,7 +40,7 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	if !e.stepping {
 		e.meter() // RDTSC asks how much was executed
 	}
-	e.answered(g, c, asked)
+	e.noteAnswer(g, c, asked)
 	if g.Op == x86.POPF {
 		e.noteBehindPOPF(c.RIP)
 	}

@@ -67,7 +67,7 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 	return ret, e
 }
 
-// writeRest goes on with a write that waited. Most never wait: nothing is made for that before they do.
+// writeRest returns what goes on with a write when its wait is over. Nearly all writes never wait, and need no such closure.
 func writeRest(t *task.Thread, f File, v []uio.Iovec, off int64) func() (uint64, linux.Errno) {
 	return func() (uint64, linux.Errno) { return WriteFile(t, f, v, off) }
 }

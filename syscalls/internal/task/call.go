@@ -25,10 +25,10 @@ type Call struct {
 	// messages it has sent or received before those (sendmmsg(2), recvmmsg(2)).
 	Done     uint64
 	Messages uint64
-	single   [1]uio.Iovec // Single's
+	single   [1]uio.Iovec // what Single returned
 }
 
-// Single is uio.Single for what lasts as long as the call.
+// Single returns uio.Single as a list, which is valid as long as the call lasts.
 func (c *Call) Single(a emu.Addr, n uint64) []uio.Iovec {
 	c.single[0] = uio.Single(a, n)
 	return c.single[:]
@@ -98,14 +98,11 @@ type Tracer interface {
 }
 
 // syscall performs the system call that stopped the engine.
-var argRegs = [6]int{emu.RDI, emu.RSI, emu.RDX, emu.R10, emu.R8, emu.R9}
-
 func (t *Thread) syscall() {
 	r := &t.CPU.Regs
-	t.Call = Call{}
-	t.Call.Nr = r[emu.RAX]
-	for i, reg := range argRegs {
-		t.Call.Args[i] = r[reg]
+	t.Call = Call{
+		Nr:   r[emu.RAX],
+		Args: uio.Args{r[emu.RDI], r[emu.RSI], r[emu.RDX], r[emu.R10], r[emu.R8], r[emu.R9]},
 	}
 	t.dispatch()
 }
