@@ -58,6 +58,22 @@ func differsByVendor(i *x86.Inst) string {
 	return ""
 }
 
+// leavesOther reports whether instruction i may leave something else than it does on Intel's CPUs, where asVendor or allows knows of it: in a sequence others behind it may have read that.
+func leavesOther(i *x86.Inst) bool {
+	if hostVendor() == intel {
+		return false
+	}
+	switch i.Op {
+	case x86.DPPS, x86.VDPPS, x86.DPPD, x86.VDPPD:
+		return true
+	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
+		return i.HasMem && i.Args[1].Kind == x86.ArgMMX
+	case x86.SHLD, x86.SHRD:
+		return i.OpSize == 2
+	}
+	return leavesOperand[i.Op] || reduces[i.Op] || maskedMoves[i.Op] || i.HasMem && (i.Op == x86.VCVTPS2PH || storesX87[i.Op])
+}
+
 // cutsByVendor reports whether i cuts registers to 32 bits, which vendors do at different times.
 func cutsByVendor(i *x86.Inst) bool {
 	return i.Op.IsString() && (i.Rep || i.Repne) && i.Mem.AddrSize == 4
@@ -100,8 +116,8 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 		asFaulted(i, want, got)
 	}
 	switch i.Op {
-	case x86.DPPS, x86.VDPPS: // of several NaNs AMD's take another one
-		asNaNs(want, got, int(i.Args[0].Reg))
+	case x86.DPPS, x86.VDPPS, x86.DPPD, x86.VDPPD: // of several NaNs AMD's take another one
+		asNaNs(want, got, int(i.Args[0].Reg), i.Op == x86.DPPD || i.Op == x86.VDPPD)
 	case x86.VCVTPS2PH: // AMD's raise exceptions of the conversion when the result has been stored, Intel's in front of that
 		if v := want.fault.Vector; i.Args[0].Kind == x86.ArgMem && v != emu.VecBP && v != emu.VecXM {
 			got.fault = want.fault
@@ -171,17 +187,17 @@ func asGathered(i *x86.Inst, want, got *outcome, size int) {
 	}
 }
 
-// asNaNs gives the elements of an engine's vector register r that are NaNs of single precision the values that were left natively, where these are NaNs, too.
-func asNaNs(want, got *outcome, r int) {
-	isNaN := func(b []byte) bool {
-		x := math.Float32frombits(binary.LittleEndian.Uint32(b))
-		return x != x
+// asNaNs gives the elements of an engine's vector register r that are NaNs of single or double precision the values that were left natively, where these are NaNs, too.
+func asNaNs(want, got *outcome, r int, double bool) {
+	size, isNaN := 4, func(b []byte) bool { return math.IsNaN(float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))) }
+	if double {
+		size, isNaN = 8, func(b []byte) bool { return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
 	}
 	for part := range 2 {
 		w, g := vectorPart(want, r, part), vectorPart(got, r, part)
-		for at := 0; at < 16; at += 4 {
+		for at := 0; at < 16; at += size {
 			if isNaN(w[at:]) && isNaN(g[at:]) {
-				copy(g[at:at+4], w[at:])
+				copy(g[at:at+size], w[at:])
 			}
 		}
 	}
