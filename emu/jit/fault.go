@@ -117,21 +117,31 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
 // under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there, or #UD, where PVM tries to emulate an instruction it
-// does not know. What may fault itself does so when it is tried again.
+// does not know. What may fault itself does so when it is tried again, again and again; what uses the stack does fault.
 func (e *Engine) interrupted(t *tb, pos int) bool {
 	vector := e.get(stSigTrap)
 	if vector != emu.VecGP && vector != emu.VecUD || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
 		return false
 	}
-	again := e.tried == pos
-	e.tried = pos
-	if again {
-		e.decoder.Forget()
-		g := &e.examined
-		return vector == emu.VecGP && e.decodeOne(g, t.addr(t.insnAtHost(pos))) && g.NRefs == 0
+	e.decoder.Forget()
+	g := &e.examined
+	if !e.decodeOne(g, t.addr(t.insnAtHost(pos))) {
+		return false
 	}
-	return true
+	for _, ref := range g.Refs[:g.NRefs] {
+		if vector == emu.VecGP && ref.At == x86.AtRSP {
+			return false
+		}
+	}
+	if n := e.count(int(t.counter)); e.tried.pos != pos || e.tried.count != n {
+		e.tried.pos, e.tried.count, e.tried.times = pos, n, 0
+	}
+	e.tried.times++
+	return e.tried.times <= maxTries
 }
+
+// maxTries is how often what may have been interrupted is tried again until it counts as a fault: where interrupts come thick and fast, one more may come before the instruction is through.
+const maxTries = 16
 
 // copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and reports whether
 // that was it: then the guest goes on where it was, and knows nothing.

@@ -123,8 +123,12 @@ type Engine struct {
 	// phase is what runs, for a goroutine that interrupts, and interrupt that one has (interrupt.go).
 	phase     atomic.Uint32
 	interrupt atomic.Bool
-	// tried is the arena offset of the code that was tried again last after an interrupt (interrupted).
-	tried int
+	// tried is the code that was tried again last after an interrupt (interrupted): its arena offset, how often its block had been entered, and how often it was tried since.
+	tried struct {
+		pos   int
+		count uint64
+		times int
+	}
 
 	*codeCache // the code that runs
 	codeCaches [emu.CountOff + 1]*codeCache
