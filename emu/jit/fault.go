@@ -128,7 +128,7 @@ func (e *Engine) interrupted(t *tb, pos int) bool {
 	if !e.decodeOne(g, t.addr(t.insnAtHost(pos))) {
 		return false
 	}
-	for _, ref := range g.Refs[:g.NRefs] {
+	for ref := range g.References {
 		if vector == emu.VecGP && ref.At == x86.AtRSP {
 			return false
 		}
