@@ -289,11 +289,28 @@ func mapVirtual(t *task.Thread, v mem.VMA, f *files.VirtualFile) linux.Errno {
 		return e
 	}
 	defer fd.Close()
-	if _, e := fd.Writev([][]byte{f.Content(t)}, 0); e != 0 {
+	v.Path, v.Dev, v.Ino = f.Path, files.VirtualDev, files.SystemOf(t.Kernel).Inodes.Virtual(f.Path)
+	content := f.Content(t)
+	switch n, e := fd.Writev([][]byte{content}, 0); {
+	case e == linux.EFBIG || e == 0 && n < len(content): // for files in memory, too, there is a limit (ulimit -f)
+		return mapCopy(t, v, content)
+	case e != 0:
 		return e
 	}
-	v.Path, v.Dev, v.Ino = f.Path, files.VirtualDev, files.SystemOf(t.Kernel).Inodes.Virtual(f.Path)
 	return mapHost(t, v, fd)
+}
+
+// mapCopy maps memory of its own with content as that of a file. It reads as zeros behind it.
+func mapCopy(t *task.Thread, v mem.VMA, content []byte) linux.Errno {
+	v.Shared = false
+	if e := memErrno(t.Process.Mem.Map(v, nil)); e != 0 {
+		return e
+	}
+	content = content[min(v.Off, uint64(len(content))):]
+	if content = content[:min(v.Len(), uint64(len(content)))]; t.Process.Mem.Poke(v.Lo, content) < len(content) {
+		return linux.ENOMEM
+	}
+	return 0
 }
 
 func mapHost(t *task.Thread, v mem.VMA, fd host.FD) linux.Errno {
