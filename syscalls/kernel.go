@@ -136,14 +136,13 @@ func New(cfg Config) (*Kernel, error) {
 
 // boot makes the first process and loads the program into it.
 func boot(k *task.Kernel, cfg *Config) error {
-	limit := task.FileLimit()
 	if r := cfg.Files.Record; r != nil {
-		r.System.MaxFiles = limit.Max
+		r.System.MaxFiles = k.MaxFiles
 	}
 	if r := cfg.Files.Replay; r != nil {
-		limit = task.FileLimitOf(r.System.MaxFiles)
+		k.MaxFiles = r.System.MaxFiles
 	}
-	t, err := k.FirstThread(files.New(), limit)
+	t, err := k.FirstThread(files.New())
 	if err != nil {
 		return err
 	}

@@ -104,8 +104,9 @@ func (ft *FDTable) File(fd int) (File, linux.Errno) {
 
 // FreeFD is the lowest free descriptor at or above low.
 func FreeFD(t *task.Thread, low int) (int, linux.Errno) {
-	fd := Of(t).FDs.Lowest(low)
-	if fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles)) {
+	fds := Of(t).FDs
+	fd := fds.Lowest(low)
+	if fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles)) || uint64(fds.Lowest(0)) >= t.Kernel.MaxFiles {
 		return -1, linux.EMFILE
 	}
 	return fd, 0

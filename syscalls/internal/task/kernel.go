@@ -12,7 +12,6 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
-	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
 // Identities that are the same on every host.
@@ -186,6 +185,8 @@ type Kernel struct {
 	nextVgStack uint64
 	// NextShared numbers anonymous shared mappings, each of which is a file of its own in /proc/PID/maps.
 	NextShared uint64
+	// MaxFiles is how many files a process may have open at most: HostFiles, but for recorded runs.
+	MaxFiles uint64
 
 	// FS, IPC, Net and TTY are the state of the packages above this one. Net and TTY are looked at by package net and
 	// package tty alone.
@@ -269,20 +270,20 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 		k.UID, k.GID = host.User()
 	}
 	k.Spaces.Checked, k.Spaces.CopyOnWrite = cfg.ChecksAccesses, cfg.CopiesOnWrite
+	k.MaxFiles = HostFiles()
 	k.Clock.init(cfg.RealTime, cfg.Epoch)
 	k.RNG.seed(cfg.Seed)
 	k.Scheduler.init(cfg.SchedSeed, cfg.Quantum)
 	return k
 }
 
-// FirstThread makes the first process, whose RLIMIT_NOFILE is maxFiles, and its thread. It has no engine before Start.
-func (k *Kernel) FirstThread(files FileState, maxFiles rlimit) (*Thread, error) {
+// FirstThread makes the first process and its thread. It has no engine before Start.
+func (k *Kernel) FirstThread(files FileState) (*Thread, error) {
 	m, err := k.Spaces.New()
 	if err != nil {
 		return nil, err
 	}
 	p := newProcess(k)
-	p.Limits[linux.RLIMIT_NOFILE] = maxFiles
 	first := &Machine{mem: m, owner: p}
 	p.useMachine(first)
 	k.addresses = first.addresses()

@@ -19,7 +19,7 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 	linux.RLIMIT_CORE:       {0, linux.RLIM_INFINITY},
 	5:                       {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RSS
 	linux.RLIMIT_NPROC:      {31_000, 31_000},
-	linux.RLIMIT_NOFILE:     {1024, MaxFiles}, // see FileLimit
+	linux.RLIMIT_NOFILE:     {1024, MaxFiles},
 	linux.RLIMIT_MEMLOCK:    {8 << 20, 8 << 20},
 	linux.RLIMIT_AS:         {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
 	10:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // LOCKS
@@ -30,28 +30,19 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 	15:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RTTIME
 }
 
-// Bounds of RLIMIT_NOFILE.
-const (
-	// MaxFiles is the hard limit, where the host has as many descriptors.
-	MaxFiles = 1 << 20
-	// reservedFiles is how many of the host's descriptors cgemu itself may need.
-	reservedFiles = 256
-)
+// MaxFiles is the hard limit of open files.
+const MaxFiles = 1 << 20
 
-// FileLimit is RLIMIT_NOFILE at the start. It depends on the host, as every open host file takes one of its
-// descriptors.
-func FileLimit() rlimit {
+// reservedFiles is how many of the host's descriptors cgemu itself may need.
+const reservedFiles = 256
+
+// HostFiles is how many files a process may have open whatever its limit is, since every open host file takes one of the host's descriptors.
+func HostFiles() uint64 {
 	all := host.FileLimit()
 	if all > reservedFiles {
 		all -= reservedFiles
 	}
-	return FileLimitOf(all)
-}
-
-// FileLimitOf is FileLimit where a process may have so many open files at most.
-func FileLimitOf(most uint64) rlimit {
-	hard := min(most, MaxFiles)
-	return rlimit{min(defaultLimits[linux.RLIMIT_NOFILE].Cur, hard), hard}
+	return min(all, MaxFiles)
 }
 
 // Encode is l as a struct rlimit64.

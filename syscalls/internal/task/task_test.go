@@ -17,7 +17,7 @@ import (
 func newProcessFor(t *testing.T) (*Process, *strings.Builder) {
 	var log strings.Builder
 	k := NewKernel(Config{ChecksAccesses: true, Log: &log}, nil)
-	th, err := k.FirstThread(nil, FileLimit())
+	th, err := k.FirstThread(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
 	return th.Process, &log
@@ -51,13 +51,12 @@ func TestIDs(t *testing.T) {
 	assert.Equal(t, DefaultPID+2, k.newID(), "999 to 1001 are in use")
 }
 
-// TestFileLimit checks that a program gets no more descriptors than the host has for it.
+// TestFileLimit checks that a program's limit of open files is the same on every host, and that it gets no more than the host has for it.
 func TestFileLimit(t *testing.T) {
 	p, _ := newProcessFor(t)
-	l := p.Limits[linux.RLIMIT_NOFILE]
-	assert.LessOrEqual(t, l.Cur, l.Max)
-	assert.LessOrEqual(t, l.Max, max(host.FileLimit()-reservedFiles, 1))
-	assert.Equal(t, l, p.copy(CloneArgs{}).Limits[linux.RLIMIT_NOFILE])
+	assert.Equal(t, rlimit{1024, MaxFiles}, p.Limits[linux.RLIMIT_NOFILE])
+	assert.LessOrEqual(t, p.Kernel.MaxFiles, max(host.FileLimit()-reservedFiles, 1))
+	assert.Equal(t, p.Limits, p.copy(CloneArgs{}).Limits)
 }
 
 // TestBehindCall checks that return addresses are told from others by what lies in front of them.

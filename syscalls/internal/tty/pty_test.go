@@ -19,7 +19,7 @@ func TestTypedAhead(t *testing.T) {
 	const at = emu.Addr(0x20000000)
 	k := task.NewKernel(task.Config{ChecksAccesses: true}, nil)
 	k.TTY = &Driver{}
-	th, err := k.FirstThread(nil, task.FileLimit())
+	th, err := k.FirstThread(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
 	require.NoError(t, th.Process.Mem.Map(mem.VMA{Lo: at, Hi: at + 4096, Prot: mem.Read | mem.Write}, nil))
