@@ -137,10 +137,10 @@ func New(cfg Config) (*Kernel, error) {
 // boot makes the first process and loads the program into it.
 func boot(k *task.Kernel, cfg *Config) error {
 	if r := cfg.Files.Record; r != nil {
-		r.System.MaxFiles = k.MaxFiles
+		r.System.MaxFiles = k.HostFiles
 	}
 	if r := cfg.Files.Replay; r != nil {
-		k.MaxFiles = r.System.MaxFiles
+		k.HostFiles = r.System.MaxFiles
 	}
 	t, err := k.FirstThread(files.New())
 	if err != nil {

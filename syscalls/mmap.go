@@ -292,7 +292,7 @@ func mapVirtual(t *task.Thread, v mem.VMA, f *files.VirtualFile) linux.Errno {
 	v.Path, v.Dev, v.Ino = f.Path, files.VirtualDev, files.SystemOf(t.Kernel).Inodes.Virtual(f.Path)
 	content := f.Content(t)
 	switch n, e := fd.Writev([][]byte{content}, 0); {
-	case e == linux.EFBIG || e == 0 && n < len(content): // for files in memory, too, there is a limit (ulimit -f)
+	case e == linux.EFBIG || e == 0 && n < len(content): // the host's ulimit -f holds for files in memory, too
 		return mapCopy(t, v, content)
 	case e != 0:
 		return e
@@ -300,7 +300,7 @@ func mapVirtual(t *task.Thread, v mem.VMA, f *files.VirtualFile) linux.Errno {
 	return mapHost(t, v, fd)
 }
 
-// mapCopy maps memory of its own with content as that of a file. It reads as zeros behind it.
+// mapCopy maps memory without a file that has content, as v of a file with that content would. Behind its end it has zeros, where a file's pages fault.
 func mapCopy(t *task.Thread, v mem.VMA, content []byte) linux.Errno {
 	v.Shared = false
 	if e := memErrno(t.Process.Mem.Map(v, nil)); e != 0 {

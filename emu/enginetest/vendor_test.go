@@ -58,8 +58,9 @@ func differsByVendor(i *x86.Inst) string {
 	return ""
 }
 
-// leavesOther reports whether instruction i may leave something else than it does on Intel's CPUs, where asVendor or allows knows of it: in a sequence others behind it may have read that.
-func leavesOther(i *x86.Inst) bool {
+// toleratedByVendor reports whether asVendor, allows or settle may see to a difference between i's results on this host and on Intel's CPUs. They look at single instructions, so sequences do without these:
+// what follows may have read the difference.
+func toleratedByVendor(i *x86.Inst) bool {
 	if hostVendor() == intel {
 		return false
 	}

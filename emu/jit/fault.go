@@ -117,7 +117,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
 // under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there, or #UD, where PVM tries to emulate an instruction it
-// does not know. What may fault itself does so when it is tried again, again and again; what uses the stack does fault.
+// does not know. It is tried again: what really faults does so each time, without its block being entered anew in between. A push, pop, call or return has really faulted.
 func (e *Engine) interrupted(t *tb, pos int) bool {
 	vector := e.get(stSigTrap)
 	if vector != emu.VecGP && vector != emu.VecUD || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
@@ -128,9 +128,11 @@ func (e *Engine) interrupted(t *tb, pos int) bool {
 	if !e.decodeOne(g, t.addr(t.insnAtHost(pos))) {
 		return false
 	}
-	for ref := range g.References {
-		if vector == emu.VecGP && ref.At == x86.AtRSP {
-			return false
+	if vector == emu.VecGP {
+		for ref := range g.References {
+			if ref.At == x86.AtRSP {
+				return false
+			}
 		}
 	}
 	if n := e.count(int(t.counter)); e.tried.pos != pos || e.tried.count != n {
@@ -140,7 +142,7 @@ func (e *Engine) interrupted(t *tb, pos int) bool {
 	return e.tried.times <= maxTries
 }
 
-// maxTries is how often what may have been interrupted is tried again until it counts as a fault: where interrupts come thick and fast, one more may come before the instruction is through.
+// maxTries is how often an instruction is tried again before it counts as one that faults: under a storm of signals several interrupts come before it is through.
 const maxTries = 16
 
 // copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and reports whether

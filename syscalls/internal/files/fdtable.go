@@ -106,7 +106,7 @@ func (ft *FDTable) File(fd int) (File, linux.Errno) {
 func FreeFD(t *task.Thread, low int) (int, linux.Errno) {
 	fds := Of(t).FDs
 	fd := fds.Lowest(low)
-	if fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles)) || uint64(fds.Lowest(0)) >= t.Kernel.MaxFiles {
+	if fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles)) || uint64(fds.Lowest(0)) >= t.Kernel.HostFiles {
 		return -1, linux.EMFILE
 	}
 	return fd, 0

@@ -16,7 +16,7 @@ func TestHostsFiles(t *testing.T) {
 	th, err := k.FirstThread(New())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
-	k.MaxFiles = 3
+	k.HostFiles = 3
 	add := func(low int) (int, linux.Errno) { return AddFD(th, &MemDevice{Rdev: DevNull}, low, false) }
 	for i := range 2 {
 		fd, e := add(0)

@@ -185,8 +185,8 @@ type Kernel struct {
 	nextVgStack uint64
 	// NextShared numbers anonymous shared mappings, each of which is a file of its own in /proc/PID/maps.
 	NextShared uint64
-	// MaxFiles is how many files a process may have open at most: HostFiles, but for recorded runs.
-	MaxFiles uint64
+	// HostFiles is how many files a process may have open, whatever its RLIMIT_NOFILE: as many as the host has descriptors for, or had when the run was recorded.
+	HostFiles uint64
 
 	// FS, IPC, Net and TTY are the state of the packages above this one. Net and TTY are looked at by package net and
 	// package tty alone.
@@ -270,7 +270,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 		k.UID, k.GID = host.User()
 	}
 	k.Spaces.Checked, k.Spaces.CopyOnWrite = cfg.ChecksAccesses, cfg.CopiesOnWrite
-	k.MaxFiles = HostFiles()
+	k.HostFiles = hostFiles()
 	k.Clock.init(cfg.RealTime, cfg.Epoch)
 	k.RNG.seed(cfg.Seed)
 	k.Scheduler.init(cfg.SchedSeed, cfg.Quantum)
