@@ -2,10 +2,13 @@
 # else. Tools are pinned here.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-CROSS       = linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 js/wasm
 FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
+
+# All is built as releases are, tests too: they test what users run, and each package is compiled once. A release's own -pgo is cmd/cgemu's, by itself.
+FLAGS = -trimpath '-pgo=$(CURDIR)/cmd/cgemu/default.pgo'
+export CGO_ENABLED = 0
 
 .PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
 
@@ -13,11 +16,11 @@ all: build
 
 # The binary is static and the same wherever it is built.
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/cgemu ./cmd/cgemu
+	go build -trimpath -o bin/cgemu ./cmd/cgemu
 
 # With the Unicorn engine besides: libunicorn is looked for when it is asked for. Needs glibc.
 unicorn:
-	CGO_ENABLED=0 go build -trimpath -tags unicorn -o bin/cgemu-unicorn ./cmd/cgemu
+	go build -trimpath -tags unicorn -o bin/cgemu-unicorn ./cmd/cgemu
 
 # The busiest functions and lines of a small program that is checked in.
 demo: build
@@ -44,13 +47,13 @@ pgo: build
 	done
 	go tool pprof -proto bin/pgo/*.pprof >cmd/cgemu/default.pgo
 
-# Quick: no oracle, no race detector, nothing compiled twice for default.pgo. What waits most begins first.
+# Quick: no oracle, no race detector, no vet, which make check has. What waits most begins first.
 test:
-	go test -pgo=off -timeout 30m ./syscalls ./...
+	go test $(FLAGS) -vet=off -timeout 30m ./syscalls ./...
 
 # With the race detector, every test in an order of its own.
 test-all:
-	go test -pgo=off -race -shuffle=on -timeout 60m ./...
+	CGO_ENABLED=1 go test -pgo=off -race -shuffle=on -timeout 60m ./...
 
 # Against other programs: Valgrind, gdb, objdump, c++filt, rustc, Unicorn, qemu, Wine,
 # Chromium. A missing one is a failure. The packages are those that have such tests; what make test has
@@ -59,18 +62,20 @@ test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
 tagged-oracles:
-	go test -pgo=off -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
-	go test -tags portable -timeout 30m ./emu/mem ./syscalls/internal/...
-	go test -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
+	go test $(FLAGS) -vet=off -tags portable -timeout 30m ./emu/mem ./syscalls/internal/...
+	go test $(FLAGS) -vet=off -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
 
 # With the tags there are all files but some small ones, which make test compiles and vets.
 check: check-fmt check-generated check-cross
-	go vet -pgo=off -tags oracles,unicorn ./...
-	go run $(STATICCHECK) -tags oracles,unicorn ./...
-	go test -run '^TestImports$$' .
+	go vet $(FLAGS) -tags oracles,unicorn ./...
+	go vet $(FLAGS) -tags portable ./emu/mem ./syscalls/...
+	GOBIN='$(CURDIR)/bin' go install $(FLAGS) $(STATICCHECK)
+	GOFLAGS="$$(go env GOFLAGS) $(FLAGS)" bin/staticcheck -tags oracles,unicorn ./...
+	go test $(FLAGS) -vet=off -run '^TestImports$$' .
 	go mod tidy -diff
 
 check-fmt:
@@ -82,17 +87,13 @@ check-generated:
 	if [ "$$before" != "$$(git diff | git hash-object --stdin)" ]; then \
 		git --no-pager diff --stat; echo "generated files were not up to date; they are now" >&2; exit 1; fi
 
-# With the flags of releases: make test-dist finds it in the cache.
+# All packages and their tests have the types they should on other hosts. make test-dist compiles them.
 check-cross:
-	@for p in $(CROSS); do echo "build $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath ./... || exit 1; done
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -tags unicorn ./...
-	GOOS=windows go vet -pgo=off ./...
-	go vet -tags portable ./emu/mem ./syscalls/...
+	go test $(FLAGS) -vet=off -count=1 -tags oracles -run '^TestOtherHosts$$' .
 
 # For benchstat: make bench >old; …; make bench >new; benchstat old new
 bench:
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+	go test $(FLAGS) -vet=off -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 # Every fuzz target for a while.
 fuzz:
@@ -111,7 +112,7 @@ cover:
 
 # cgemu's reader of profiles for a browser: bin/cgemu-web.html, one file that needs nothing else.
 web:
-	GOOS=js GOARCH=wasm CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o bin/cgemu-web.wasm ./cmd/cgemu-web
+	GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o bin/cgemu-web.wasm ./cmd/cgemu-web
 	go run ./cmd/cgemu-web -program bin/cgemu-web.wasm -exec "$$(go env GOROOT)/lib/wasm/wasm_exec.js" -o bin/cgemu-web.html LICENSE "$$(go env GOROOT)/LICENSE" \
 		$$(GOOS=js GOARCH=wasm go list -deps -f '{{with .Module}}{{if not .Main}}{{.Dir}}/LICENSE{{end}}{{end}}' ./cmd/cgemu-web | sort -u)
 	@ls -l bin/cgemu-web.html

@@ -24,7 +24,7 @@ func qemuArm64(t *testing.T) string {
 // commandFor builds the command for linux on arch.
 func commandFor(t *testing.T, arch string) string {
 	bin := filepath.Join(t.TempDir(), "cgemu-"+arch)
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/cgemu")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, "./cmd/cgemu")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -74,7 +74,7 @@ func filesOf(t *testing.T, command, options, program []string) map[string]string
 // TestArm64Packages runs the tests of the packages that execute code as arm64 has them. It leaves out what takes long under qemu and does
 // not depend on the host, and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
 func TestArm64Packages(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-pgo=cmd/cgemu/default.pgo", "-vet=off", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
 		"./emu/...", "./hooks", "./cachesim", "./branchsim")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

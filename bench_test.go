@@ -152,7 +152,7 @@ func BenchmarkProgram(b *testing.B) {
 // buildCommand builds cgemu in dir.
 func buildCommand(b *testing.B, dir string) (path string) {
 	path = filepath.Join(dir, "cgemu")
-	build := exec.Command("go", "build", "-o", path, "./cmd/cgemu")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/cgemu")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(b, err, "%s", out)

@@ -35,7 +35,11 @@ const (
 // Signals that whoever started the tests has ignored (nohup does so) are ignored by programs that the reference runs, not by guests: those
 // that are caught here are not.
 func init() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2)
+	caught := []os.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2}
+	if signal.Ignored(os.Interrupt) { // as go tool has it, and shells what they start in the background
+		caught = append(caught, os.Interrupt)
+	}
+	signal.Notify(make(chan os.Signal, 1), caught...)
 }
 
 // reference is Cachegrind with the options by which docs/counting.md defines our counts.
@@ -550,7 +554,7 @@ func TestOracleThreads(t *testing.T) {
 func TestOracleKilled(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "cgemu")
-	build(t, ".", "go", "build", "-o", bin, "./cmd/cgemu")
+	build(t, ".", "go", "build", "-trimpath", "-o", bin, "./cmd/cgemu")
 	prog, err := filepath.Abs(demo)
 	require.NoError(t, err)
 	begin := time.Now()

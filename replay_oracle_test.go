@@ -66,7 +66,7 @@ func newJail(t *testing.T) string {
 		t.Skip("chroot(2) is root's")
 	}
 	jail := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(jail, "cgemu"), "./cmd/cgemu")
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(jail, "cgemu"), "./cmd/cgemu")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

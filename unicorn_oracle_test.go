@@ -142,7 +142,7 @@ func TestCheckFinds(t *testing.T) {
 // compares files with this one's.
 func TestUnicornArm64(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "cgemu")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "unicorn", "-o", bin, "./cmd/cgemu")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "unicorn", "-o", bin, "./cmd/cgemu")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

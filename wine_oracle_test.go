@@ -51,7 +51,7 @@ func wine(t *testing.T) []string {
 // TestWine runs programs with the build for Windows, and here: what they say and what is counted are the same bytes.
 func TestWine(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "cgemu.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "./cmd/cgemu")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", exe, "./cmd/cgemu")
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

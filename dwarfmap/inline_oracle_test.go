@@ -117,7 +117,7 @@ func compareInlined(t *testing.T, cgemu, prog, reference string) {
 // TestOracleInlined compares inlined functions with llvm-symbolizer's, by name, file and line.
 func TestOracleInlined(t *testing.T) {
 	cgemu := filepath.Join(t.TempDir(), "cgemu")
-	tool(t, ".", "go", "build", "-o", cgemu, "../cmd/cgemu")
+	tool(t, ".", "go", "build", "-trimpath", "-o", cgemu, "../cmd/cgemu")
 	for _, version := range []string{"2", "4", "5"} {
 		compareInlined(t, cgemu, "testdata/bin/inline"+version, "testdata/bin/inline"+version)
 	}

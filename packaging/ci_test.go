@@ -27,8 +27,8 @@ func serve(t *testing.T) (url, sum string) {
 		t.Skip("programs run on " + targets[0].String() + " only")
 	}
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "cgemu"), "./cmd/cgemu")
-	build.Dir = ".."
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "cgemu"), "./cmd/cgemu")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	program, err := os.ReadFile(filepath.Join(dir, "cgemu"))

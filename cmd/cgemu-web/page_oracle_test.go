@@ -28,7 +28,7 @@ var thePage = sync.OnceValues(func() (page []byte, err error) {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "program.wasm")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".")
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)

@@ -116,6 +116,9 @@ func (o *options) policy(shm string) sandbox.Policy {
 			allow(sandbox.Change, b.Host)
 		}
 	}
+	if o.isolate != "" { // what the guest changes there stays in memory
+		allow(sandbox.Read, o.isolate)
+	}
 	switch {
 	case ownFiles:
 	case o.root == "":

@@ -29,7 +29,7 @@ var escapist = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(escapistDir, "cgemu")
-	build := exec.Command("go", "build", "-tags", "escapes", "-o", bin, ".")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "escapes", "-o", bin, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)

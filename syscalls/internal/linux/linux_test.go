@@ -4,13 +4,12 @@ package linux
 
 import (
 	"go/constant"
-	"go/importer"
-	"go/token"
 	"go/types"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
 )
 
 // otherValues are names that have another value in x/sys/unix, and why.
@@ -20,11 +19,11 @@ var otherValues = map[string]string{
 
 // TestValues compares the numbers with those that x/sys/unix has under the same names.
 func TestValues(t *testing.T) {
-	source := importer.ForCompiler(token.NewFileSet(), "source", nil)
-	theirs, err := source.Import("golang.org/x/sys/unix")
+	mode := packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes
+	found, err := packages.Load(&packages.Config{Mode: mode}, ".", "golang.org/x/sys/unix")
 	require.NoError(t, err)
-	ours, err := source.Import("github.com/cgemu/cgemu/syscalls/internal/linux")
-	require.NoError(t, err)
+	require.Len(t, found, 2)
+	ours, theirs := found[0].Types, found[1].Types
 	compared := 0
 	for _, name := range ours.Scope().Names() {
 		our, ok := ours.Scope().Lookup(name).(*types.Const)
