@@ -61,8 +61,13 @@ test-all:
 test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
+# What takes long and does nothing else with the tags.
+ALIKE = TestScripts TestDigests TestCallGraphEngines TestCallGraphLimits TestGoroutineCalls TestOverlayPrograms TestRewrittenCode TestWildData TestWildJumps TestCodeForEver \
+	TestImageOfTooManyArcs TestSchedules TestConfinedPrograms TestCollectJumps TestCollectJumpsLimits TestGuestEscapes TestSecondWall TestConcurrentRuns TestManyAtOnce
+empty =
+
 tagged-oracles:
-	go test $(FLAGS) -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^(TestScripts|TestDigests|TestCallGraphEngines|TestGoroutineCalls|TestOverlayPrograms)$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(subst $(empty) $(empty),|,$(ALIKE)))$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:

@@ -28,10 +28,7 @@ func TestBranches(t *testing.T) {
 		t.Run(u.name, func(t *testing.T) {
 			c := newComparison(t, u, u.model(t))
 			forms := map[int]bool{}
-			n := 12
-			if full {
-				n = 300
-			}
+			n := cases(12, 300)
 			for k, tmpl := range templates() {
 				if !isBranch(&tmpl.inst) {
 					continue

@@ -20,11 +20,7 @@ func TestSequences(t *testing.T) {
 			c := newComparison(t, u, model)
 			list := sequenceTemplates(supportedFeatures(model), u.fits)
 			r := newRand("sequences")
-			n := 4000
-			if full {
-				n = 20000
-			}
-			for range n {
+			for range cases(4000, 20_000) {
 				c.addSequence(r, list)
 			}
 			c.finish()
@@ -156,10 +152,7 @@ func TestStrings(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
 			c := newComparison(t, u, u.model(t))
-			n := 40
-			if full {
-				n = 1000
-			}
+			n := cases(40, 1000)
 			for k, tmpl := range templates() {
 				switch tmpl.inst.Op {
 				case x86.MOVS, x86.STOS, x86.LODS, x86.SCAS, x86.CMPS:

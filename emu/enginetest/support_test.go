@@ -113,3 +113,14 @@ func formFeatures() []x86.Feature {
 	}
 	return f
 }
+
+// cases is how many of something a test makes: few, or many with the tag oracles. A host under PVM takes ten times as long for a native case, and makes a fifth of many.
+func cases(few, many int) int {
+	switch {
+	case !full:
+		return few
+	case !userSetsBases:
+		return max(few, many/5)
+	}
+	return many
+}
