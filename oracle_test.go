@@ -161,16 +161,21 @@ func staticPrograms(t *testing.T) (list []staticProgram) {
 
 func (p staticProgram) String() string { return filepath.Base(p.src) + " " + p.compiler }
 
-// build makes dir/prog.
+// build makes dir/prog, which is compiled once for all tests.
 func (p staticProgram) build(t *testing.T, dir string) {
-	abs, err := filepath.Abs(p.src)
-	require.NoError(t, err)
-	args := append(strings.Fields(p.compiler), "-static", "-g", "-w", "-o", "prog", abs, "-lm")
-	switch filepath.Base(p.src) {
-	case "avx2.c", "vector.c":
-		args = append(args, "-mavx2", "-mfma")
+	shared := filepath.Join(sharedDir(), strings.ReplaceAll(p.String(), "/", "-"))
+	if _, err := os.Stat(filepath.Join(shared, "prog")); err != nil {
+		abs, err := filepath.Abs(p.src)
+		require.NoError(t, err)
+		args := append(strings.Fields(p.compiler), "-static", "-g", "-w", "-o", "prog", abs, "-lm")
+		switch filepath.Base(p.src) {
+		case "avx2.c", "vector.c":
+			args = append(args, "-mavx2", "-mfma")
+		}
+		require.NoError(t, os.MkdirAll(shared, 0o700))
+		build(t, shared, args...)
 	}
-	build(t, dir, args...)
+	require.NoError(t, os.Link(filepath.Join(shared, "prog"), filepath.Join(dir, "prog")))
 }
 
 // TestOracleStatic compiles testdata/oracle statically and compares with Cachegrind, the whole file.

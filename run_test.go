@@ -61,8 +61,8 @@ func start(t *testing.T, cfg cgemu.Config) ran {
 	return startFor(t, context.Background(), cfg)
 }
 
-// codeDir has the code of programs that tests run several times: all after the first have it from there.
-var codeDir = sync.OnceValue(func() string {
+// sharedDir has what several tests use.
+var sharedDir = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "cgemu-test")
 	if err != nil {
 		panic(err)
@@ -70,10 +70,13 @@ var codeDir = sync.OnceValue(func() string {
 	return dir
 })
 
-// TestMain removes it.
+// codeDir has the code of programs that tests run several times: all after the first have it from there.
+func codeDir() string { return filepath.Join(sharedDir(), "code") }
+
+// TestMain removes what tests share.
 func TestMain(m *testing.M) {
 	status := m.Run()
-	os.RemoveAll(codeDir())
+	os.RemoveAll(sharedDir())
 	os.Exit(status)
 }
 
