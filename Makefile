@@ -6,11 +6,14 @@ FUZZTIME   ?= 10s
 BENCH      ?= .
 COUNT      ?= 10
 
-# All is built as releases are, tests too: they test what users run, and each package is compiled once. A release's own -pgo is cmd/cgemu's, by itself.
+# All is compiled as releases are, so that tests test what users run, and each package is compiled once. go build ./cmd/cgemu finds its profile, default.pgo, by itself.
 FLAGS = -trimpath '-pgo=$(CURDIR)/cmd/cgemu/default.pgo'
 export CGO_ENABLED = 0
 
-.PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross bench fuzz golden cover web dist test-dist
+# The same for what runs the go command itself.
+ALLFLAGS = GOFLAGS="$$(go env GOFLAGS) $(FLAGS)"
+
+.PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt check-generated check-cross staticcheck bench fuzz golden cover web dist test-dist
 
 all: build
 
@@ -61,38 +64,40 @@ test-all:
 test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
-# What takes long and does nothing else with the tags.
-ALIKE = TestScripts TestDigests TestCallGraphEngines TestCallGraphLimits TestGoroutineCalls TestOverlayPrograms TestRewrittenCode TestWildData TestWildJumps TestCodeForEver \
-	TestImageOfTooManyArcs TestSchedules TestConfinedPrograms TestCollectJumps TestCollectJumpsLimits TestGuestEscapes TestSecondWall TestConcurrentRuns TestManyAtOnce
-empty =
+# Tests that take long and run the same without the tags: make test has them.
+ALIKE = TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce
 
 tagged-oracles:
-	go test $(FLAGS) -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(subst $(empty) $(empty),|,$(ALIKE)))$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -p 3 -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(ALIKE))$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
 	go test $(FLAGS) -vet=off -tags portable -timeout 30m ./emu/mem ./syscalls/internal/...
 	go test $(FLAGS) -vet=off -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
 
-# With the tags there are all files but some small ones, which make test compiles and vets.
-check: check-fmt check-generated check-cross
+# Most files are there with the tags. Then come those that are not, and Windows'.
+check: check-fmt check-generated check-cross staticcheck
 	go vet $(FLAGS) -tags oracles,unicorn ./...
+	go vet $(FLAGS) $$(grep -rlE '^//go:build .*!(oracles|unicorn)' --include='*.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 	go vet $(FLAGS) -tags portable ./emu/mem ./syscalls/...
-	GOBIN='$(CURDIR)/bin' go install $(FLAGS) $(STATICCHECK)
-	GOFLAGS="$$(go env GOFLAGS) $(FLAGS)" bin/staticcheck -tags oracles,unicorn ./...
+	GOOS=windows go vet $(FLAGS) ./...
+	$(ALLFLAGS) bin/staticcheck -tags oracles,unicorn ./...
 	go test $(FLAGS) -vet=off -run '^TestImports$$' .
 	go mod tidy -diff
+
+staticcheck:
+	GOBIN='$(CURDIR)/bin' go install $(FLAGS) $(STATICCHECK)
 
 check-fmt:
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-ed: $$bad" >&2; exit 1; fi
 
 # go generate changes nothing. (In a clean tree: git diff --exit-code.)
 check-generated:
-	@before=$$(git diff | git hash-object --stdin); go generate ./... && \
+	@before=$$(git diff | git hash-object --stdin); $(ALLFLAGS) go generate ./... && \
 	if [ "$$before" != "$$(git diff | git hash-object --stdin)" ]; then \
 		git --no-pager diff --stat; echo "generated files were not up to date; they are now" >&2; exit 1; fi
 
-# All packages and their tests have the types they should on other hosts. make test-dist compiles them.
+# Type-checks all packages and their tests for other hosts. make test-dist compiles the command for them.
 check-cross:
 	go test $(FLAGS) -vet=off -count=1 -tags oracles -run '^TestOtherHosts$$' .
 
@@ -103,17 +108,17 @@ bench:
 # Every fuzz target for a while.
 fuzz:
 	@set -e; for pkg in $$(go list ./...); do \
-		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+		for f in $$(go test $(FLAGS) -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$f"; \
-			go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
+			go test $(FLAGS) -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
 		done; done
 
 # Rewrites the golden files from what the tests get now: look at git diff.
 golden:
-	go test $$(grep -rl --include='*_test.go' 'Bool("update"' . | xargs -n1 dirname | sort -u) -update
+	go test $(FLAGS) $$(grep -rl --include='*_test.go' 'Bool("update"' . | xargs -n1 dirname | sort -u) -update
 
 cover:
-	go test -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -1
+	go test $(FLAGS) -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -1
 
 # cgemu's reader of profiles for a browser: bin/cgemu-web.html, one file that needs nothing else.
 web:
@@ -127,8 +132,8 @@ dist:
 	cd packaging && go run . -out ../dist $(DIST)
 
 # What dist makes is the same twice. From clones: tests that run meanwhile leave files in the tree. And the tests of packaging.
-test-dist:
+test-dist: staticcheck
 	rm -rf bin/once bin/again && git clone -q . bin/once && git clone -q . bin/again
-	cd bin/once/packaging && go run . -out ../dist && go vet . && go run $(STATICCHECK) . && go mod tidy -diff && go test .
-	cd bin/again/packaging && go run . -out ../dist && cmp ../dist/SHA256SUMS ../../once/dist/SHA256SUMS
+	cd bin/once/packaging && export $(ALLFLAGS) && go run . -out ../dist && go vet . && '$(CURDIR)/bin/staticcheck' . && go mod tidy -diff && go test .
+	cd bin/again/packaging && $(ALLFLAGS) go run . -out ../dist && cmp ../dist/SHA256SUMS ../../once/dist/SHA256SUMS
 	rm -rf bin/once bin/again

@@ -14,27 +14,25 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestOtherHosts checks the types of all packages and their tests as other hosts have them, from the sources: compiling the standard library
-// for each host takes a minute. Of functions that are not ours there are no bodies.
+// TestOtherHosts type-checks all packages and their tests for other hosts. It begins with the sources of what they import, and skips the bodies of functions there:
+// compiling the standard library for a host takes a minute.
 func TestOtherHosts(t *testing.T) {
 	dir, err := os.Getwd()
 	require.NoError(t, err)
+	mode := packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes
 	for _, host := range []struct{ os, arch, tags string }{
 		{"linux", "arm64", "unicorn"}, {"linux", "arm64", ""}, {"darwin", "arm64", ""}, {"darwin", "amd64", ""}, {"windows", "amd64", ""}, {"windows", "arm64", ""},
 		{"freebsd", "amd64", ""}, {"js", "wasm", ""},
 	} {
 		t.Run(strings.TrimSpace(host.os+" "+host.arch+" "+host.tags), func(t *testing.T) {
 			found, err := packages.Load(&packages.Config{
-				Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes, Dir: dir, Tests: host.os != "js", BuildFlags: []string{"-tags=" + host.tags},
-				Env: append(os.Environ(), "GOOS="+host.os, "GOARCH="+host.arch, "CGO_ENABLED=0"),
+				Mode: mode, Dir: dir, BuildFlags: []string{"-tags=" + host.tags},
+				Tests: host.os != "js", // where only cmd/cgemu-web is to run, and no tests are
+				Env:   append(os.Environ(), "GOOS="+host.os, "GOARCH="+host.arch, "CGO_ENABLED=0"),
 				ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 					file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 					if file != nil && !strings.HasPrefix(name, dir) {
-						for _, d := range file.Decls {
-							if f, ok := d.(*ast.FuncDecl); ok {
-								f.Body = nil
-							}
-						}
+						dropBodies(file)
 					}
 					return file, err
 				},
@@ -51,5 +49,14 @@ func TestOtherHosts(t *testing.T) {
 				require.True(t, p.Types.Complete() || len(p.Errors) > 0, p.ID)
 			}
 		})
+	}
+}
+
+// dropBodies leaves of functions what others need to know.
+func dropBodies(file *ast.File) {
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
 	}
 }

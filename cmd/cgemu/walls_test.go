@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/internal/image/imagetest"
+	"github.com/cgemu/cgemu/internal/sandbox"
 )
 
 // escapist is a cgemu that tries to escape (escapes_unsafe.go), built as those that users get are: without cgo.
@@ -164,6 +165,14 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 var outcome = regexp.MustCompile(`(?m)^(\w) (.*): (ESCAPED|held: .*)$`)
+
+// TestPolicyIsolate: what --isolate shows the guest may be read, wherever its other files come from.
+func TestPolicyIsolate(t *testing.T) {
+	for _, o := range []options{{root: "top"}, {image: "image.tar"}} {
+		o.isolate, o.overlay = "work", true
+		require.Contains(t, o.policy("").Rules, sandbox.Rule{Path: "work", Access: sandbox.Read})
+	}
+}
 
 // TestSecondWall has cgemu itself make the host's system calls that lead out, as a guest could that had got out of its own.
 func TestSecondWall(t *testing.T) {
