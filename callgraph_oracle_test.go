@@ -151,9 +151,10 @@ func readCallgrindFile(t *testing.T, name string) *cgout.Profile {
 	return p
 }
 
-// TestOracleCallGraph compares static programs with Callgrind, call site by call site.
+// TestOracleCallGraph compares static programs with Callgrind, call site by call site, and their jumps.
 func TestOracleCallGraph(t *testing.T) {
-	sites := 0
+	t.Parallel()
+	sites, jumps := 0, 0
 	for _, p := range staticPrograms(t) {
 		if p.String() == "setjmp.c musl-gcc -O2" {
 			continue // its sigsetjmp takes its return address off the stack, and returns by a jump: Callgrind sees a call of main
@@ -161,20 +162,38 @@ func TestOracleCallGraph(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			p.build(t, dir)
-			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--callgrind-out-file=ref", "./prog")...)
-			_, r := guestRun(t, compat(t, cgemu.Config{
-				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true,
-			}))
-			sites += compareGraphs(t, normalize(readCallgrindFile(t, filepath.Join(dir, "ref"))), normalize(r.Profile))
+			ref := filepath.Join(dir, "ref")
+			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes", "--callgrind-out-file="+ref, "./prog")...)
+			cfg := compat(t, cgemu.Config{Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true})
+			sites += sameCalls(t, ref, cfg)
+			if p.String() != "exceptions.cc g++ -O2" { // its functions have parts, to the middle of which they jump: these are calls, and to Callgrind jumps
+				jumps += sameJumps(t, ref, cfg)
+			}
 		})
 	}
 	require.Greater(t, sites, 4000)
+	require.Greater(t, jumps, 400)
+}
+
+// sameCalls compares the calls of a run with the reference's, and returns how many sites they have; sameJumps does so with jumps.
+func sameCalls(t *testing.T, ref string, cfg cgemu.Config) int {
+	t.Helper()
+	_, r := guestRun(t, cfg)
+	return compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
+}
+
+func sameJumps(t *testing.T, ref string, cfg cgemu.Config) int {
+	t.Helper()
+	cfg.CollectJumps = true
+	_, r := guestRun(t, cfg)
+	return compareJumps(t, jumpsOf(readCallgrindFile(t, ref)), jumpsOf(r.Profile))
 }
 
 // TestOracleCallGraphDynamic does so with programs of the system. (xz jumps into code without names, where Callgrind goes on with the function before.)
 func TestOracleCallGraphDynamic(t *testing.T) {
 	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
-	dir := files(t)
+	t.Parallel()
+	dir, jumps := files(t), 0
 	for _, args := range [][]string{
 		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
 		{"/bin/sed", "-n", "s/line \\([0-9]*\\) of/\\1/p", "text"}, {"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"},
@@ -183,16 +202,19 @@ func TestOracleCallGraphDynamic(t *testing.T) {
 	} {
 		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
 			ref := filepath.Join(dir, "ref")
-			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null"), nil, ref, args)
-			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true}))
-			compareGraphs(t, normalize(readCallgrindFile(t, ref)), normalize(r.Profile))
+			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes"), nil, ref, args)
+			cfg := compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true})
+			sameCalls(t, ref, cfg)
+			jumps += sameJumps(t, ref, cfg)
 		})
 	}
+	require.Greater(t, jumps, 3000)
 }
 
 // TestOracleSeparateCallers compares functions told apart by their callers: the names of contexts, and in each context what a function costs, whom it calls and
 // what that costs. Callgrind's contexts have entries of linkage tables in them, which ours have not, so that both are asked for more callers than are compared.
 func TestOracleSeparateCallers(t *testing.T) {
+	t.Parallel()
 	sites := 0
 	for _, p := range staticPrograms(t) {
 		if p.String() == "setjmp.c musl-gcc -O2" {
@@ -270,44 +292,6 @@ func compareJumps(t *testing.T, want, got map[lineJump][2]uint64) int {
 		}
 	}
 	return len(got)
-}
-
-// TestOracleCollectJumps compares the jumps of static programs with Callgrind's.
-func TestOracleCollectJumps(t *testing.T) {
-	jumps := 0
-	for _, p := range staticPrograms(t) {
-		if p.String() == "exceptions.cc g++ -O2" {
-			continue // its functions have parts, to the middle of which they jump: these are calls, and to Callgrind jumps
-		}
-		t.Run(p.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			p.build(t, dir)
-			run(t, dir, []string{}, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes", "--callgrind-out-file=ref", "./prog")...)
-			_, r := guestRun(t, compat(t, cgemu.Config{
-				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, CallGraph: true, CollectJumps: true,
-			}))
-			jumps += compareJumps(t, jumpsOf(readCallgrindFile(t, filepath.Join(dir, "ref"))), jumpsOf(r.Profile))
-		})
-	}
-	require.Greater(t, jumps, 400)
-}
-
-// TestOracleCollectJumpsDynamic does so with programs of the system.
-func TestOracleCollectJumpsDynamic(t *testing.T) {
-	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
-	dir, jumps := files(t), 0
-	for _, args := range [][]string{
-		{"/bin/true"}, {"/bin/echo", "a", "b"}, {"/bin/dash", "-c", "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); done; echo $i"},
-		{"/usr/bin/mawk", "{ s[$1 % 10] += $1 } END { for (i in s) print i, s[i] }", "numbers"}, {"/usr/bin/sort", "-S", "1M", "-n", "numbers"},
-	} {
-		t.Run(strings.Join(args[:1], " "), func(t *testing.T) {
-			ref := filepath.Join(dir, "ref")
-			runReference(t, dir, append(slices.Clone(callgrindReference), "-q", "--log-file=/dev/null", "--collect-jumps=yes"), nil, ref, args)
-			_, r := guestRun(t, compat(t, cgemu.Config{Args: args, Dir: dir, Env: []string{preload}, CallGraph: true, CollectJumps: true}))
-			jumps += compareJumps(t, jumpsOf(readCallgrindFile(t, ref)), jumpsOf(r.Profile))
-		})
-	}
-	require.Greater(t, jumps, 3000)
 }
 
 // TestOracleSeparateThreads compares threads that are counted apart.

@@ -41,6 +41,7 @@ func agree(t *testing.T, cfg cgemu.Config) {
 
 // TestEnginesAgreeStatic compares the engines on the programs of testdata/oracle and testdata/simulation, with and without simulations.
 func TestEnginesAgreeStatic(t *testing.T) {
+	t.Parallel()
 	list := staticPrograms(t)
 	sources, err := filepath.Glob("testdata/simulation/*.c*")
 	require.NoError(t, err)
@@ -131,10 +132,14 @@ func eachEngineProgram(t *testing.T, test func(t *testing.T, cfg cgemu.Config)) 
 }
 
 // TestEnginesAgree compares the engines on programs as they are installed.
-func TestEnginesAgree(t *testing.T) { eachEngineProgram(t, agree) }
+func TestEnginesAgree(t *testing.T) {
+	t.Parallel()
+	eachEngineProgram(t, agree)
+}
 
 // TestEnginesChecked runs the same to their end under the engine that compares the two.
 func TestEnginesChecked(t *testing.T) {
+	t.Parallel()
 	eachEngineProgram(t, func(t *testing.T, cfg cgemu.Config) {
 		cfg.TraceChildren, cfg.Env, cfg.Overlay = true, guestEnv, true
 		_, want := guestRun(t, cfg)

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -161,8 +162,13 @@ func staticPrograms(t *testing.T) (list []staticProgram) {
 
 func (p staticProgram) String() string { return filepath.Base(p.src) + " " + p.compiler }
 
+// compiling is held while a program is compiled: tests that run side by side want the same ones.
+var compiling sync.Mutex
+
 // build makes dir/prog, which is compiled once for all tests.
 func (p staticProgram) build(t *testing.T, dir string) {
+	compiling.Lock()
+	defer compiling.Unlock()
 	shared := filepath.Join(sharedDir(), strings.ReplaceAll(p.String(), "/", "-"))
 	if _, err := os.Stat(filepath.Join(shared, "prog")); err != nil {
 		abs, err := filepath.Abs(p.src)
@@ -180,6 +186,7 @@ func (p staticProgram) build(t *testing.T, dir string) {
 
 // TestOracleStatic compiles testdata/oracle statically and compares with Cachegrind, the whole file.
 func TestOracleStatic(t *testing.T) {
+	t.Parallel()
 	for _, p := range staticPrograms(t) {
 		t.Run(p.String(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -286,6 +293,7 @@ func runReference(t *testing.T, dir string, reference, env []string, ref string,
 // included. Arguments are chosen so that what Valgrind cannot show like cgemu does not matter:
 // clocks, inode numbers, directory order, the machine's memory, /proc/self/maps.
 func TestOracleDynamic(t *testing.T) {
+	t.Parallel()
 	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
 	dir := files(t)
 
@@ -444,6 +452,7 @@ func TestOracleOutput(t *testing.T) {
 
 // TestOracleJava starts a virtual machine, without the file it would share with others that run meanwhile: its name has the PID.
 func TestOracleJava(t *testing.T) {
+	t.Parallel()
 	path, err := exec.LookPath("java")
 	require.NoError(t, err)
 	args := []string{path, "-XX:-UsePerfData", "-version"}
@@ -530,6 +539,7 @@ func main() {
 
 // TestOracleThreads runs each of them 100 times: always the same profile.
 func TestOracleThreads(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, compiler := range map[string]string{
 		"threads.c": "gcc -O2 -pthread -o threads.c.bin threads.c", "threads.cc": "g++ -O2 -pthread -o threads.cc.bin threads.cc",

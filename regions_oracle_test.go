@@ -51,6 +51,7 @@ func sameAsCallgrind(t *testing.T, program []string, functions ...string) {
 // TestOracleToggle leaves functions by returns, longjmp, exceptions and panics, and compares with
 // Callgrind. Functions left by a signal handler are not compared: Callgrind loses what it has not added up then.
 func TestOracleToggle(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"-static", "-no-pie", "-pie"} {
 		p := compile(t, "g++", "-O1", "-g", kind, "testdata/regions/toggle.cc", "-o")
 		for _, functions := range [][]string{

@@ -47,6 +47,7 @@ func sameDescriptions(t *testing.T, ref string, r ran) {
 // TestOracleSimulatedStatic compares whole files of the static programs, and of more that stress
 // caches and branches, with both simulations.
 func TestOracleSimulatedStatic(t *testing.T) {
+	t.Parallel()
 	programs := staticPrograms(t)
 	sources, err := filepath.Glob("testdata/simulation/*.c*")
 	require.NoError(t, err)
@@ -83,6 +84,7 @@ func TestOracleSimulatedStatic(t *testing.T) {
 // associative ones, ways that are no power of two, lines of up to 256 bytes, an LL that is smaller than
 // D1 or has shorter lines, caches of two lines.
 func TestOracleGeometries(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	staticProgram{"testdata/simulation/copy.c", "gcc -O2"}.build(t, dir)
 	for _, caches := range [][3]string{
@@ -118,6 +120,7 @@ func TestOracleGeometries(t *testing.T) {
 // and getrandom give a program is random under Valgrind, and in some runs of some programs a reference
 // more or less misses for it: one of a few runs of Valgrind has to be equal.
 func TestOracleSimulatedDynamic(t *testing.T) {
+	t.Parallel()
 	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
 	dir := files(t)
 	for _, args := range [][]string{
