@@ -279,9 +279,7 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	if e.pos-from != calledAt {
 		panic("BUG: indirect calls do not find where their frame is pushed")
 	}
-	cache := e.newCounter(0)
-	e.newCounter(0)
-	e.calls.callers = append(e.calls.callers, cache)
+	cache, jumper := e.newCaller(), e.newCaller()
 	var unlike, again int
 	if e.calls.inVector {
 		unlike, again = e.emitCalled(cache)
@@ -305,10 +303,7 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	e.link(other, e.pos)
 	e.byte(0x48, 0x8d, 0x89) // lea rcx, [rcx+number]
 	e.u32(number)
-	e.store(stFrom, x86.RCX)
-	e.leaRIP(x86.RCX, back)
-	e.store(stBehind, x86.RCX)
-	e.jmp(e.calls.crossed)
+	e.emitJumpedTo(jumper, number, back)
 
 	e.link(unlike, e.pos)
 	e.not(regTable)
@@ -351,6 +346,14 @@ func (e *Engine) emitCalled(cache int) (unlike, again int) {
 	e.storeAt(x86.RCX, 0, regTarget)
 	e.emitEntered(row{base: regTable}, x86.RCX, regTarget)
 	return unlike, again
+}
+
+// newCaller makes two words beside the counters in which an entry for lookups has who came last, negative, and the arc of that.
+func (e *Engine) newCaller() int {
+	first := e.newCounter(0)
+	e.newCounter(0)
+	e.calls.callers = append(e.calls.callers, first)
+	return first
 }
 
 // emitMissFrom is what the code for a missed lookup begins with, as emitReceived is what blocks begin with.
@@ -538,74 +541,6 @@ func (e *Engine) emitBack(succeeded bool) {
 	e.rip(4, stBack, 0)
 }
 
-// emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where
-// stBack says, and lose RAX, RCX, RDX and the flags.
-func (e *Engine) emitCrossRoutine() {
-	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
-	e.calls.crossIndirect = e.pos
-	var far []int
-	e.loadFrame(x86.RDX)
-	e.loadAt(x86.RCX, x86.RDX, 0)
-	e.lea(x86.RCX, x86.RCX, -8)
-	e.aluRR(aluCMP, x86.RSP, x86.RCX)
-	far = append(far, e.jcc(condA, 0))
-	for _, r := range [2]x86.Reg{x86.RSP, x86.RCX} {
-		e.byte(rexW(r, 0), aluCMP<<3|3) // cmp r, [stStackLo]
-		e.rip(r, stStackLo, 0)
-		far = append(far, e.jcc(condB, 0))
-		e.byte(rexW(r, 0), aluCMP<<3|3)
-		e.rip(r, stStackHi, 0)
-		far = append(far, e.jcc(condAE, 0))
-	}
-	e.calls.cross = e.pos
-	e.loadFrame(x86.RDX)
-	e.loadAt(x86.RCX, regTable, 8*callgraph.Function)
-	next := e.pos
-	e.byte(0xf6, 0x02, callgraph.Jumped) // test byte [rdx], 1
-	push := e.jcc(condE, 0)
-	e.byte(0x48, 0x83, 0x3a, 0xff) // cmp qword [rdx], -1
-	first := e.jcc(condE, 0)
-	e.lea(x86.RDX, x86.RDX, -frameSize)
-	e.loadAt(x86.RAX, x86.RDX, 8)
-	e.aluAt(aluCMP, x86.RCX, x86.RAX, 8*callgraph.Function)
-	e.jcc(condNE, next)
-
-	pop := e.pos
-	e.loadFrame(x86.RCX)
-	e.aluRR(aluCMP, x86.RCX, x86.RDX)
-	popped := e.jcc(condE, 0)
-	e.loadAt(x86.RAX, x86.RCX, 8)
-	e.emitStepBack(x86.RCX)
-	e.emitAddTotals(x86.RAX, e.calls.Out(), x86.RCX)
-	e.jmp(pop)
-	e.link(popped, e.pos)
-	e.loadAt(x86.RCX, regTable, 8*callgraph.Begins)
-	e.load(x86.RDX, stCounts)
-	e.aluRR(aluAND, x86.RCX, x86.RDX)
-	e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
-	e.emitBack(true)
-
-	e.link(push, e.pos)
-	e.loadFrame(x86.RDX)
-	e.loadAt(x86.RCX, x86.RDX, 0)
-	e.aluImm(aluOR, x86.RCX, callgraph.Jumped)
-	e.lea(x86.RDX, x86.RDX, frameSize)
-	e.storeAt(x86.RDX, 0, x86.RCX)
-	e.storeAt(x86.RDX, 8, regTable)
-	e.storeFrame(x86.RDX)
-	if !e.calls.inVector {
-		e.load(x86.RCX, stCounts)
-		e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
-	}
-	e.emitAddTotals(regTable, e.calls.In(), x86.RCX)
-	e.emitBack(true)
-
-	for _, site := range append(far, first) {
-		e.link(site, e.pos)
-	}
-	e.emitBack(false)
-}
-
 // emitAddTotals adds the totals to those from a word of a row on. It loses scratch and the flags.
 func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
 	if e.calls.inVector {
@@ -618,156 +553,4 @@ func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
 			e.addAt(base, int32(8*(word+c)), scratch)
 		}
 	}
-}
-
-// emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from another function. It goes to where
-// stBehind says, or leaves to Go. So does called, for an indirect call whose arc is not the one in the two words at regTable, before it has put it there.
-func (e *Engine) emitCrossedRoutine() {
-	e.calls.crossed = e.pos
-	e.store(slotB, x86.RDX)
-	e.byte(0x8b) // mov ecx, [stFrom]
-	e.rip(x86.RCX, stFrom, 0)
-	e.lea(x86.RCX, x86.RCX, 1)
-	e.byte(0x89, 0xc9) // mov ecx, ecx
-	returned := e.short(opJRCXZ)
-	on := e.jmp(0)
-	e.patchShort(returned)
-	returning := e.jmp(0)
-	e.link(on, e.pos)
-	e.keepSaved()
-	unknown := e.emitFindArc()
-	first := e.emitGoTo(e.calls.crossIndirect)
-	e.giveSaved()
-	e.load(x86.RDX, slotB)
-	e.byte(0xff) // jmp [stBehind]
-	e.rip(4, stBehind, 0)
-	failed := append(unknown, first)
-
-	e.calls.called = e.pos
-	e.store(slotB, x86.RDX)
-	e.store(slotC, regTable)
-	e.keepSaved()
-	failed = append(failed, e.emitFindArc()...)
-	e.load(x86.RCX, slotC)
-	e.load(x86.RDX, stFrom)
-	e.not(x86.RDX)
-	e.lea(x86.RDX, x86.RDX, 1)
-	e.storeAt(x86.RCX, 0, x86.RDX)
-	e.storeAt(x86.RCX, 8, regTable)
-	e.giveSaved()
-	e.load(x86.RDX, slotB)
-	e.byte(0xff) // jmp [stBehind]
-	e.rip(4, stBehind, 0)
-
-	for _, site := range failed {
-		e.link(site, e.pos)
-	}
-	e.giveSaved()
-	e.link(returning, e.pos)
-	e.load(x86.RCX, slotA)
-	e.load(x86.RDX, slotB)
-	e.store(stRIP, regTarget)
-	e.load(regTarget, slotTarget)
-	e.load(regTable, slotTable)
-	e.storeImm32(stExit, exitCrossing)
-	e.jmp(e.stubs.exit)
-}
-
-// emitCross goes to target in another function, from the instruction being translated. Where the frame is that of a call, one is pushed for the
-// jump at once, and where it is that of a jump from the target's function, to its middle, that is popped; otherwise a routine does what is due, or Go.
-func (e *Engine) emitCross(target emu.Addr) {
-	from := &e.block[e.insn]
-	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
-	if e.calls.Passes(from.PC) {
-		e.emitExit(e.jmp(0), x)
-		return
-	}
-	arc := e.arc(from.PC, target)
-	e.store(slotA, x86.RCX)
-	e.store(slotB, x86.RDX)
-	e.store(slotC, regTable)
-	e.emitJumpFrame(arc, target)
-	for _, site := range e.emitJumpBack(arc, target) {
-		e.link(site, e.pos)
-	}
-	e.leaRIP(regTable, arc)
-	failed := e.emitRoutine(e.calls.cross, func() {
-		e.emitGiveCrossed()
-		e.emitLink(target)
-	})
-	e.link(failed, e.pos)
-	e.giveSaved()
-	e.emitGiveCrossed()
-	e.emitExit(e.jmp(0), x)
-}
-
-func (e *Engine) emitGiveCrossed() {
-	e.load(x86.RCX, slotA)
-	e.load(x86.RDX, slotB)
-	e.load(regTable, slotC)
-}
-
-// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself. Then it goes on, with that frame's
-// address in RDX and its SP in regTable.
-func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
-	e.loadFrame(x86.RDX)
-	e.loadAt(regTable, x86.RDX, 0)
-	e.movImm(x86.RCX, 63)
-	e.byte(0xc4, 0xc2, 0xf1, 0xf7, 0xca) // shlx rcx, r10, rcx
-	called := e.short(opJRCXZ)
-	other := e.jmp(0)
-	e.patchShort(called)
-	e.lea(regTable, regTable, callgraph.Jumped)
-	e.emitPushJump(arc, target)
-	e.link(other, e.pos)
-}
-
-// emitPushJump pushes the frame of a jump by an arc, with the SP in regTable, behind the frame at RDX, and goes to target.
-func (e *Engine) emitPushJump(arc int, target emu.Addr) {
-	e.storeAt(x86.RDX, frameSize, regTable)
-	e.leaRIP(x86.RCX, arc)
-	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
-	e.lea(x86.RDX, x86.RDX, frameSize)
-	e.storeFrame(x86.RDX)
-	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
-	e.emitGiveCrossed()
-	e.emitLink(target)
-}
-
-// emitJumpBack does what is due where emitJumpFrame gives up. If the frame below is that of target's function, in whose middle target is, it pops the innermost one; if
-// it is another function's, and that of a call, it pushes one. It returns the sites of jumps for the case that neither is so.
-func (e *Engine) emitJumpBack(arc int, target emu.Addr) (other []int) {
-	giveUp := func() { other = append(other, e.jmp(0)) }
-	e.lea(x86.RCX, regTable, 1) // 0 for the first frame of a stack
-	first := e.short(opJRCXZ)
-	second := e.short(opShortJ)
-	e.patchShort(first)
-	giveUp()
-	e.patchShort(second)
-	e.loadAt(x86.RCX, x86.RDX, 8-frameSize)
-	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
-	e.lea(x86.RCX, x86.RCX, -int32(e.calls.Number(target)))
-	back := e.short(opJRCXZ)
-	on := e.jmp(0)
-	e.patchShort(back)
-	if e.calls.Begins(target) {
-		giveUp()
-	} else {
-		e.loadAt(regTable, x86.RDX, 8)
-		e.emitStepBack(x86.RDX)
-		e.emitLeft(row{base: regTable}, x86.RCX, x86.RDX)
-		e.emitGiveCrossed()
-		e.emitLink(target)
-	}
-	e.link(on, e.pos)
-	e.store(slotTmp, x86.RAX)
-	e.loadAt(x86.RAX, x86.RDX, -frameSize)
-	e.movImm(x86.RCX, 63)
-	e.byte(0xc4, 0xe2, 0xf1, 0xf7, 0xc8) // shlx rcx, rax, rcx
-	e.load(x86.RAX, slotTmp)
-	called := e.short(opJRCXZ)
-	giveUp()
-	e.patchShort(called)
-	e.emitPushJump(arc, target)
-	return other
 }

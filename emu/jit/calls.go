@@ -36,7 +36,7 @@ type calls struct {
 	arcWords []int
 	// listed is how many arcs the table of arcs was given since it was empty.
 	listed int
-	// callers are the indices of the first of the two words in which an entry for lookups has who called it last (emitCalled).
+	// callers are the indices of the first of the two words in which an entry for lookups has who called it last, or jumped to it (newCaller).
 	callers []int
 	// The arena offsets of routines.
 	unwind, cross, crossIndirect, crossed, called int

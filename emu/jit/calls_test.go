@@ -86,6 +86,11 @@ func runByTurns(m *machine, first, second emu.Addr) (calls []string) {
 	m.poke(codeAt+0x60, "c3")
 	m.cpu.RIP, m.cpu.Regs[emu.RBX] = codeAt, 10
 	m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX] = uint64(first), uint64(second)
+	return m.callsOfRun()
+}
+
+// callsOfRun goes on to a system call, and returns what calls there were, each with its instructions.
+func (m *machine) callsOfRun() (calls []string) {
 	m.run(emu.StopSyscall)
 	m.gather()
 	ir := slices.Index(m.Calls().Events, emu.Ir)
@@ -97,6 +102,16 @@ func runByTurns(m *machine, first, second emu.Addr) (calls []string) {
 
 // TestIndirectCalls makes indirect calls wherever totals are.
 func TestIndirectCalls(t *testing.T) {
+	eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
+		m := newMachineWith(t, cfg, callsByTurns)
+		for range 3 {
+			require.ElementsMatch(t, []string{"0-40 5 15", "0-60 5 5", "2-40 5 15", "2-60 5 5", "40-50 10 10"}, runByTurns(m, codeAt+0x40, codeAt+0x60))
+		}
+	})
+}
+
+// eachWayOfTotals runs test with configurations that have totals in other places.
+func eachWayOfTotals(t *testing.T, test func(t *testing.T, cfg emu.Config)) {
 	model := func(name string) *emu.Model {
 		m, err := emu.ModelByName(name)
 		require.NoError(t, err)
@@ -109,12 +124,40 @@ func TestIndirectCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Function = sixteen
-			m := newMachineWith(t, cfg, callsByTurns)
-			for range 3 {
-				require.ElementsMatch(t, []string{"0-40 5 15", "0-60 5 5", "2-40 5 15", "2-60 5 5", "40-50 10 10"}, runByTurns(m, codeAt+0x40, codeAt+0x60))
-			}
+			test(t, cfg)
 		})
 	}
+}
+
+// TestTailCalls has a function go on by indirect jumps, one after the other: to other functions, back to its own middle, and where something else than the return address is on top of the stack.
+func TestTailCalls(t *testing.T) {
+	const loop = `
+		e83b000000     # call 40
+		ffc9           # dec ecx
+		75f7           # jne 0
+		0f05           # syscall`
+	eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
+		for _, tt := range []struct {
+			at60, at80 string
+			to         emu.Addr
+			want       []string
+		}{
+			{"ffe3", "c3", 0x80, []string{"0-40 10 30", "40-60 10 20", "60-80 10 10"}},
+			{"ffe3", "", 0x42, []string{"0-40 10 30", "40-60 10 10"}},
+			{"ffe3", "ffe6", 0x80, []string{"0-40 10 40", "40-60 10 20", "60-80 10 10"}},
+			{"50 ffe3", "58 c3", 0x80, []string{"0-40 10 50", "40-60 10 40", "61-80 10 20"}},
+		} {
+			m := newMachineWith(t, cfg, loop)
+			m.poke(codeAt+0x40, "ffe0 c3") // jmp rax; ret
+			m.poke(codeAt+0x60, tt.at60)   // jmp rbx
+			m.poke(codeAt+0x80, tt.at80)   // jmp rsi
+			for range 3 {
+				m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 10
+				m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RSI] = uint64(codeAt+0x60), uint64(codeAt+tt.to), uint64(codeAt+0x42)
+				require.ElementsMatch(t, tt.want, m.callsOfRun())
+			}
+		}
+	})
 }
 
 // TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was executed up to there.
