@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +27,12 @@ func hugeHeap() error {
 	go func() { top <- takeStack(false) }()
 	page := uintptr(os.Getpagesize())
 	end := (<-top + page - 1) &^ (page - 1)
-	for n := 0; n < 10_000 && runtime.NumGoroutine() > others; n++ { // what follows is put where its stack was
-		runtime.Gosched()
+	for n := 0; n < 2000 && runtime.NumGoroutine() > others; n++ { // what follows is put where its stack was
+		if n < 1000 {
+			runtime.Gosched()
+		} else {
+			time.Sleep(20 * time.Microsecond) // its thread does not get a CPU
+		}
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, end-hugeHeapSize, hugeHeapSize, unix.MADV_HUGEPAGE); errno != 0 {
 		return errno
