@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -138,7 +139,10 @@ type left struct {
 func outcome(t *testing.T, cmd *exec.Cmd) left {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+	require.NoError(t, cmd.Start())
+	tooLong := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	err := cmd.Wait()
+	require.True(t, tooLong.Stop(), "%v stood still: %s%s", cmd.Args, &stdout, &stderr)
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		require.NoError(t, err)
