@@ -476,7 +476,7 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 	if sp != baseSP {
 		sp |= Jumped
 	} else {
-		sp = (r.thread.current.start + 8) | Jumped
+		sp = min((r.thread.current.start+8)|Jumped, baseSP-2) // RSP may have been anything
 	}
 	r.push(Frame{SP: sp, Arc: arc})
 }

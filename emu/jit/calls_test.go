@@ -160,6 +160,27 @@ func TestTailCalls(t *testing.T) {
 	})
 }
 
+// TestWildTailCalls has a stack's first function jump to another one and back, with RSP by turns where it was and at the end of the address space, where what a stack's first frame has for a place may be
+// taken for one, and at odd addresses. Each jump finds that function left: there are two stacks.
+func TestWildTailCalls(t *testing.T) {
+	eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
+		for rsp := int64(-32); rsp < 0; rsp++ {
+			t.Run(fmt.Sprint(rsp), func(t *testing.T) {
+				m := newMachineWith(t, cfg, "ffe0") // jmp rax
+				m.poke(codeAt+0x40, `
+					ffc9           # dec ecx
+					7405           # je 49
+					4887d4         # xchg rsp, rdx
+					ffe3           # jmp rbx
+					0f05           # 49: syscall`)
+				m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RCX] = uint64(codeAt+0x40), uint64(codeAt), 10
+				m.cpu.Regs[emu.RDX] = uint64(rsp)
+				require.ElementsMatch(t, []string{"0-40 9 4", "47-0 9 8"}, m.callsOfRun())
+			})
+		}
+	})
+}
+
 // TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was executed up to there.
 func TestTotalsInPieces(t *testing.T) {
 	const bytes, budget = 1 << 20, 300_000
@@ -211,17 +232,19 @@ func TestCallOfNothing(t *testing.T) {
 func TestTooManyFrames(t *testing.T) {
 	defer func(room uintptr) { frameRoom = room }(frameRoom)
 	frameRoom = 64 << 10
-	for _, code := range []string{"e8fbffffff # call 0", "ffd0 # call rax"} {
+	for _, code := range []string{"e8fbffffff # call 0", "ffd0 # call rax", "e80b000000 # call 10"} {
 		for _, model := range []string{"v3", "v4"} { // totals in a register where the host has AVX-512, and in memory
 			cfg := emu.Config{Function: sixteen}
 			var err error
 			cfg.Model, err = emu.ModelByName(model)
 			require.NoError(t, err)
 			m := newMachineWith(t, cfg, code)
-			m.cpu.Regs[emu.RAX] = uint64(codeAt)
+			m.poke(codeAt+0x10, "ffe3")       // jmp rbx
+			m.poke(codeAt+0x20, "e8ebffffff") // call 10
+			m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RBX] = uint64(codeAt), uint64(codeAt+0x20)
 			stop := m.run(emu.StopFault)
 			require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions", code)
-			require.Equal(t, codeAt, m.cpu.RIP)
+			require.Contains(t, []emu.Addr{codeAt, codeAt + 0x20}, m.cpu.RIP)
 		}
 	}
 }

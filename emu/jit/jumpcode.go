@@ -30,24 +30,29 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	called := e.emitFrameOfCall(0)
 	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
 	jumped := e.short(opJRCXZ)
-	other := e.pos
-	e.load(x86.RCX, counterOff+8*cache)
-	e.not(x86.RCX)
-	e.lea(x86.RCX, x86.RCX, 1)
-	e.jmp(routine)
+	other := []int{e.short(opShortJ)}
 	e.patchShort(jumped) // by the function that was called: does it go back there?
+	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped+1)
+	other = append(other, e.short(opJRCXZ)) // that was a stack's first frame, which has none below it
 	first := e.emitFrameOfCall(-frameSize)
-	e.jmp(other)
+	other = append(other, e.short(opShortJ))
 	e.patchShort(first)
 	e.loadAt(x86.RCX, regTable, 8-frameSize)
 	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
 	e.lea(x86.RCX, x86.RCX, -int32(number))
-	back := e.short(opJRCXZ)
-	on := e.short(opShortJ)
-	e.patchShort(back)
-	e.jmp(other)
-	e.patchShort(on)
+	other = append(other, e.short(opJRCXZ))
 	e.patchShort(called)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xe2, 0xf1, 0xf7, 0xcc) // shlx rcx, rsp, rcx
+	even := e.short(opJRCXZ)             // frames at odd places look like those of jumps
+	for _, site := range other {
+		e.patchShort(site)
+	}
+	e.load(x86.RCX, counterOff+8*cache)
+	e.not(x86.RCX)
+	e.lea(x86.RCX, x86.RCX, 1)
+	e.jmp(routine)
+	e.patchShort(even)
 	e.emitPushFrame(regTable)
 	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
 	e.storeAt(regTable, 0, x86.RCX) // if that faults, regTarget says where
