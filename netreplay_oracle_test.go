@@ -23,7 +23,7 @@ var networkPrograms = []struct{ name, setup, run, wrote string }{
 	{"python", "true", "/usr/bin/python3 client.py", "a datagram\nin the end 6"},
 	{"asyncio", "true", "/usr/bin/python3 many.py", "timed out\nhello 0"},
 	{"server", "true", "/usr/bin/python3 server.py", "own and GET /other"},
-	{"go", "GOFLAGS=-mod=mod GO111MODULE=off go build -o prog client.go", "./prog", "10 answers, deadline true"},
+	{"go", "GOFLAGS=-mod=mod GO111MODULE=off go build -o prog client.go", "./prog", "20 answers, deadline true"},
 	{"node", "true", "/usr/bin/node client.js", "GET /9"},
 	{"nc", "true", `seq 30000 | nc -N $IP $ECHO | md5sum; echo one | nc -u -w 1 $IP $UDP`, "one"},
 }
@@ -102,7 +102,7 @@ func main() {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
-	for i := 0; i < 10; i++ {
+	for i := 0; i < 20; i++ {
 		wg.Add(1)
 		go func(i int) {
 			defer wg.Done()

@@ -188,6 +188,23 @@ func (it *EpollItem) pending(t *task.Thread) uint32 {
 	return got
 }
 
+// reportAnew makes events of files be reported, though they were.
+func (fs *System) reportAnew(which func(File) bool, events uint32) {
+	if events&linux.POLLIN != 0 {
+		events |= linux.POLLRDNORM
+	}
+	if events&linux.POLLOUT != 0 {
+		events |= linux.POLLWRNORM
+	}
+	for _, ep := range fs.Epolls {
+		for _, it := range ep.Items {
+			if which(it.File) {
+				it.Seen &^= events
+			}
+		}
+	}
+}
+
 // hostWaits appends to fds what it waits for on the host. What EPOLLET has reported is left out: the host would say at
 // once that it is still there, and no time would pass.
 func (it *EpollItem) hostWaits(fds []host.PollFD) []host.PollFD {

@@ -295,12 +295,7 @@ func (f *HostFile) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux
 	if n > 0 {
 		FileEvent(t.Kernel, f, linux.IN_ACCESS)
 	}
-	if uint64(n) < uio.Total(v) && e != linux.EFAULT {
-		Transferred(t.Kernel, f, linux.POLLIN) // all that there was
-	}
-	if f.isFIFO() && n > 0 {
-		Transferred(t.Kernel, f, linux.POLLOUT)
-	}
+	f.wasRead(t.Kernel, n)
 	return uint64(n), e
 }
 
@@ -311,6 +306,7 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 		}
 	}
 	if f.canBlock() && f.FD.Poll(linux.POLLOUT) == 0 {
+		Transferred(t.Kernel, f, linux.POLLOUT)
 		return 0, linux.EAGAIN
 	}
 	room, e := MayWrite(t, f, off, uio.Total(v))
@@ -332,13 +328,35 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 		f.watched(t, bufs, n)
 		FileEvent(t.Kernel, f, linux.IN_MODIFY)
 	}
-	if f.isFIFO() && n > 0 {
-		Transferred(t.Kernel, f, linux.POLLIN)
-	}
+	f.wasWritten(t.Kernel, n, n < int(room))
 	if e == linux.EPIPE {
 		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
 	}
 	return uint64(n), e
+}
+
+// wasRead notes what reading n bytes means for those who wait for f.
+func (f *HostFile) wasRead(k *task.Kernel, n int) {
+	if !f.canBlock() {
+		return
+	}
+	Transferred(k, f, linux.POLLIN)
+	if n > 0 {
+		f.passed(k, linux.POLLOUT)
+	}
+}
+
+// wasWritten notes what writing n bytes means for those who wait for f. full says that there was no room for more.
+func (f *HostFile) wasWritten(k *task.Kernel, n int, full bool) {
+	if !f.canBlock() {
+		return
+	}
+	if full {
+		Transferred(k, f, linux.POLLOUT)
+	}
+	if n > 0 {
+		f.passed(k, linux.POLLIN)
+	}
 }
 
 // watched tells who watches f that the first n bytes of bufs were written.

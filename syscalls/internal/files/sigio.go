@@ -185,16 +185,32 @@ func (fs *System) AsyncReady() bool {
 // HasAsync reports whether SignalAsync has any files to look at.
 func (fs *System) HasAsync() bool { return len(fs.async) > 0 }
 
-// Transferred notes that the guest has read or written f, so that events of it may come anew though the host never says
-// that they were gone. At the two ends of a FIFO one file's transfer is the other's event.
+// Transferred notes that the guest has read f, whose state depends on the host, or found no room in it: if it has one of events then, that is
+// news for a signal and for EPOLLET. The host may have had more before anybody looked, so that it is never seen without.
 func Transferred(k *task.Kernel, f File, events uint32) {
-	if len(SystemOf(k).async) == 0 {
+	same := func(o File) bool { return behindStream(o) == f }
+	SystemOf(k).signalAnew(same, events)
+	SystemOf(k).reportAnew(same, events)
+}
+
+// passed notes that the guest has transferred something through f: at the two ends of a FIFO one file's transfer is the other's event. EPOLLET
+// reports room only where there was none.
+func (f *HostFile) passed(k *task.Kernel, events uint32) {
+	if !f.isFIFO() {
 		return
 	}
-	h, _ := f.(*HostFile)
-	for _, a := range SystemOf(k).async {
-		o, ok := a.file.(*HostFile)
-		if a.file == f || ok && h != nil && h.isFIFO() && o.Ino == h.Ino {
+	same := func(o File) bool {
+		h, ok := behindStream(o).(*HostFile)
+		return ok && h.Ino == f.Ino
+	}
+	SystemOf(k).signalAnew(same, events)
+	SystemOf(k).reportAnew(same, events&linux.POLLIN)
+}
+
+// signalAnew makes events of files news for those who are told by a signal.
+func (fs *System) signalAnew(which func(File) bool, events uint32) {
+	for _, a := range fs.async {
+		if which(a.file) {
 			a.seen &^= events
 		}
 	}

@@ -30,6 +30,14 @@ type stdHost struct {
 	patient bool
 }
 
+// behindStream is the file of the host's behind a standard stream; other files are what they are.
+func behindStream(f File) File {
+	if s, ok := f.(*stdStream); ok {
+		return s.on.file
+	}
+	return f
+}
+
 // newStdStream makes a pipe of standard file i, nil if the guest is to see it as it is: an input that is no terminal, a directory, or any if
 // the configuration says so.
 func newStdStream(k *task.Kernel, i int, fd host.FD) *stdStream {

@@ -106,9 +106,11 @@ func (f *HostFile) ReadRaw(t *task.Thread, b []byte, off int64) (int, linux.Errn
 		return 0, linux.EISDIR
 	}
 	if f.dry() {
+		Transferred(t.Kernel, f, linux.POLLIN)
 		return 0, linux.EAGAIN
 	}
 	n, e := f.FD.Readv([][]byte{b}, off)
+	f.wasRead(t.Kernel, n)
 	if e == 0 {
 		Accessed(t.Kernel, f)
 	}
@@ -124,6 +126,7 @@ func (f *HostFile) WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Err
 		return 0, e
 	}
 	n, e := f.FD.Writev([][]byte{b[:room]}, off)
+	f.wasWritten(t.Kernel, n, n < int(room))
 	if n > 0 {
 		f.watched(t, [][]byte{b}, n)
 		FileEvent(t.Kernel, f, linux.IN_MODIFY)

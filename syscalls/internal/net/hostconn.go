@@ -43,18 +43,33 @@ func (o *hostConn) close() {
 // isOpen reports whether there is a socket on the host.
 func (o *hostConn) isOpen() bool { return o.socket != nil }
 
-// send sends what of v fits at once, to the given address or, if that is invalid, to where the socket is connected.
-func (o *hostConn) send(t *task.Thread, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
+// sendBytes sends what of b fits at once from s, to the given address or, if that is invalid, to where the socket is connected.
+func (o *hostConn) sendBytes(t *task.Thread, s inetFile, b []byte, to netip.AddrPort) (int, linux.Errno) {
+	n, e := o.socket.SendTo(b, to)
+	if n < len(b) {
+		files.Transferred(t.Kernel, s, linux.POLLOUT)
+	}
+	return n, e
+}
+
+// receiveBytes receives into b for s.
+func (o *hostConn) receiveBytes(t *task.Thread, s inetFile, b []byte, flags uint32) (int, netip.AddrPort, linux.Errno) {
+	defer files.Transferred(t.Kernel, s, linux.POLLIN)
+	return o.socket.ReceiveFrom(b, flags)
+}
+
+// send sends what of v fits at once from s, as sendBytes does.
+func (o *hostConn) send(t *task.Thread, s inetFile, v []uio.Iovec, to netip.AddrPort) (uint64, linux.Errno) {
 	b, e := t.Gather(v, maxHostTransfer)
 	if e != 0 {
 		return 0, e
 	}
-	n, e := o.socket.SendTo(b, to)
+	n, e := o.sendBytes(t, s, b, to)
 	return uint64(n), e
 }
 
-// receive receives into m, of a stream's bytes or a datagram. from is invalid for a stream.
-func (o *hostConn) receive(t *task.Thread, m *InMessage, stream bool) (n uint64, from netip.AddrPort, e linux.Errno) {
+// receive receives into m, of a stream's bytes or a datagram for s. from is invalid for a stream.
+func (o *hostConn) receive(t *task.Thread, s inetFile, m *InMessage, stream bool) (n uint64, from netip.AddrPort, e linux.Errno) {
 	if o.buf == nil {
 		o.buf = make([]byte, maxHostTransfer)
 	}
@@ -63,7 +78,7 @@ func (o *hostConn) receive(t *task.Thread, m *InMessage, stream bool) (n uint64,
 	if stream {
 		flags &^= linux.MSG_TRUNC
 	}
-	got, from, e := o.socket.ReceiveFrom(o.buf[:size], flags)
+	got, from, e := o.receiveBytes(t, s, o.buf[:size], flags)
 	switch {
 	case e != 0:
 		return 0, from, e
@@ -81,11 +96,11 @@ func (o *hostConn) receive(t *task.Thread, m *InMessage, stream bool) (n uint64,
 }
 
 // sendAll is send for a stream: EAGAIN says that not all of v fitted.
-func (o *hostConn) sendAll(t *task.Thread, v []uio.Iovec) (uint64, linux.Errno) {
+func (o *hostConn) sendAll(t *task.Thread, s inetFile, v []uio.Iovec) (uint64, linux.Errno) {
 	n := uio.Total(v)
 	var done uint64
 	for done < n {
-		got, e := o.send(t, uio.Skip(v, done), netip.AddrPort{})
+		got, e := o.send(t, s, uio.Skip(v, done), netip.AddrPort{})
 		done += got
 		if e != 0 {
 			return done, e

@@ -143,7 +143,6 @@ func receiveRest(t *task.Thread, s Socket, m *InMessage, want uint64) (uint64, l
 		m.V, m.more = uio.Skip(all, t.Call.Done), true
 	}
 	n, e := s.receive(t, m)
-	files.Transferred(t.Kernel, s, linux.POLLIN)
 	m.V = all
 	t.Call.Done += n
 	done := t.Call.Done

@@ -80,7 +80,7 @@ func (s *TCPSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 		return 0, 0
 	}
 	if s.host.isOpen() {
-		return s.host.sendAll(t, m.V)
+		return s.host.sendAll(t, s, m.V)
 	}
 	room := uint64(s.room())
 	if room == 0 {
@@ -110,7 +110,7 @@ func (s *TCPSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 		return 0, e
 	}
 	if s.host.isOpen() {
-		return s.host.socket.SendTo(b, netip.AddrPort{})
+		return s.host.sendBytes(t, s, b, netip.AddrPort{})
 	}
 	n := min(len(b), s.room())
 	if n == 0 {
@@ -141,9 +141,9 @@ func (s *TCPSocket) updateWindow(before int) {
 func (s *TCPSocket) writable() bool { return s.room() >= s.window()/3 }
 
 // ReadRaw implements files.RawReader.
-func (s *TCPSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+func (s *TCPSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
 	if s.host.isOpen() && s.state == tcpConnected {
-		n, _, e := s.host.socket.ReceiveFrom(b, 0)
+		n, _, e := s.host.receiveBytes(t, s, b, 0)
 		return n, e
 	}
 	before := s.Queue.Bytes
@@ -182,7 +182,7 @@ func (s *TCPSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 	case s.listening:
 		return 0, linux.ENOTCONN
 	case s.host.isOpen() && s.state == tcpConnected:
-		n, _, e := s.host.receive(t, m, true)
+		n, _, e := s.host.receive(t, s, m, true)
 		return n, e
 	case m.Flags&linux.MSG_OOB != 0:
 		return s.receiveUrgent(t, m)

@@ -184,7 +184,7 @@ func (s *udpSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno) {
 		if m.Name == nil {
 			to = netip.AddrPort{} // where the host's socket is connected
 		}
-		return s.host.send(t, m.V, to)
+		return s.host.send(t, s, m.V, to)
 	}
 	b, e := t.Gather(m.V, n)
 	if e == 0 && uint64(len(b)) < n {
@@ -263,13 +263,19 @@ func (s *udpSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 		return 0, linux.EPIPE
 	case len(b) > maxUDP:
 		return 0, linux.EMSGSIZE
+	case isExternal(t.Kernel, s.Remote.Addr()):
+		return s.host.sendBytes(t, s, b, netip.AddrPort{})
 	}
 	s.deliver(t.Kernel, bytes.Clone(b), s.Remote, s.header(0, 0))
 	return len(b), 0
 }
 
 // ReadRaw implements files.RawReader.
-func (s *udpSocket) ReadRaw(_ *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+func (s *udpSocket) ReadRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errno) {
+	if s.err == 0 && s.Queue.empty() && s.host.isOpen() {
+		n, _, e := s.host.receiveBytes(t, s, b, 0)
+		return n, e
+	}
 	if s.Queue.empty() {
 		return 0, s.resultWhenEmpty(&InMessage{})
 	}
@@ -295,7 +301,7 @@ func (s *udpSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno) 
 		return 0, linux.EAGAIN
 	}
 	if s.err == 0 && s.Queue.empty() && s.host.isOpen() {
-		n, from, e := s.host.receive(t, m, false)
+		n, from, e := s.host.receive(t, s, m, false)
 		if e == 0 {
 			m.Name = s.encode(from)
 		}
