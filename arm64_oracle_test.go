@@ -34,11 +34,11 @@ func commandFor(t *testing.T, arch string) string {
 // TestArm64 runs programs with the interpreter of a build for arm64, under qemu, and with the jit here: what they say and what is counted are
 // the same bytes.
 func TestArm64(t *testing.T) {
+	t.Parallel()
 	here, there := []string{commandFor(t, "amd64")}, []string{qemuArm64(t), commandFor(t, "arm64")}
 	dir := t.TempDir()
 	hostPrograms(t, dir)
-	t.Chdir(dir)                                                                  // --isolate has the working directory
-	sameOnHost(t, here, there, append(hostRows(t, dir, smallImage(t)), []hostRow{ // on files of this host
+	sameOnHost(t, dir, here, there, append(hostRows(t, dir, smallImage(t)), []hostRow{ // on files of this host
 		{"processes", []string{"--trace-children=yes"}, []string{
 			"/bin/bash", "-c", "for i in 1 2 3; do echo $((i * i)); done; x=$(echo a b c | tr a-z A-Z); echo $x; exit 3"}},
 		{"floating point", nil, []string{"/usr/bin/gawk",
@@ -48,13 +48,13 @@ func TestArm64(t *testing.T) {
 	t.Run("selftest", func(t *testing.T) { selftest(t, there) })
 }
 
-// filesOf runs a command with options and a program, and returns the profiles that it writes, by name, and its "stdout", "stderr" and "status".
-func filesOf(t *testing.T, command, options, program []string) map[string]string {
+// filesOf runs a command with options and a program in a directory, which --isolate has, and returns the profiles that it writes, by name, and its "stdout", "stderr" and "status".
+func filesOf(t *testing.T, in string, command, options, program []string) map[string]string {
 	dir := t.TempDir()
 	args := append(append(append(append([]string{}, command[1:]...), "--cachegrind-out-file="+filepath.Join(dir, "out.%p")), options...), "--")
 	cmd := exec.CommandContext(t.Context(), command[0], append(args, program...)...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = in, &stdout, &stderr
 	err := cmd.Run()
 	var ended *exec.ExitError
 	if err != nil {
@@ -74,6 +74,7 @@ func filesOf(t *testing.T, command, options, program []string) map[string]string
 // TestArm64Packages runs the tests of the packages that execute code as arm64 has them. It leaves out what takes long under qemu and does
 // not depend on the host, and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
 func TestArm64Packages(t *testing.T) {
+	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-pgo=cmd/cgemu/default.pgo", "-vet=off", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
 		"./emu/...", "./hooks", "./cachesim", "./branchsim")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")

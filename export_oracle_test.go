@@ -92,6 +92,7 @@ func (e *exported) file(t *testing.T, format string, o export.Options) string {
 
 // TestOracleExport has other programs read what is exported. They are to find the profile's numbers there.
 func TestOracleExport(t *testing.T) {
+	t.Parallel()
 	for name, e := range exportedProfiles(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("callgrind_annotate", func(t *testing.T) { callgrindAnnotate(t, e) })

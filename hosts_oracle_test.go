@@ -165,11 +165,11 @@ thread.join()
 }
 
 // sameOnHost runs rows with the command of another host, and with the jit here: what they say and what is counted are the same bytes.
-func sameOnHost(t *testing.T, here, there []string, rows []hostRow) {
+func sameOnHost(t *testing.T, dir string, here, there []string, rows []hostRow) {
 	for _, p := range rows {
 		t.Run(p.name, func(t *testing.T) {
-			want := filesOf(t, append(here, "--engine=jit"), p.options, p.args)
-			got := filesOf(t, append(there, "--engine=interp"), p.options, p.args)
+			want := filesOf(t, dir, append(here, "--engine=jit"), p.options, p.args)
+			got := filesOf(t, dir, append(there, "--engine=interp"), p.options, p.args)
 			require.Greater(t, len(want), 3, "a profile")
 			for name, text := range want {
 				sameProfile(t, text, got[name])
@@ -203,12 +203,15 @@ var reports = []string{
 
 // sameReports has the command of another host show profiles, and the one here: the same bytes.
 func sameReports(t *testing.T, here, there []string) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("work.c", []byte(work), 0o644))
-	out, err := exec.CommandContext(t.Context(), "gcc", "-O1", "-g", "-static", "-o", "work", "work.c").CombinedOutput()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "work.c"), []byte(work), 0o644))
+	gcc := exec.CommandContext(t.Context(), "gcc", "-O1", "-g", "-static", "-o", "work", "work.c")
+	gcc.Dir = dir
+	out, err := gcc.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for i, args := range [][]string{{"./work"}, {"./work", "more"}} {
 		cmd := exec.CommandContext(t.Context(), here[0], append([]string{"-q", "--cache-sim=yes", "--cachegrind-out-file=" + strconv.Itoa(i+1), "--"}, args...)...)
+		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -219,14 +222,14 @@ func sameReports(t *testing.T, here, there []string) {
 				args := append(command[1:len(command):len(command)], strings.Fields(strings.ReplaceAll(report, "OUT", "report"))...)
 				cmd := exec.CommandContext(t.Context(), command[0], args...)
 				var stderr bytes.Buffer
-				cmd.Stderr = &stderr
+				cmd.Dir, cmd.Stderr = dir, &stderr
 				stdout, err := cmd.Output()
 				require.NoError(t, err, "%s", stderr.String())
 				require.Empty(t, stderr.String())
 				of[i] = string(stdout)
-				if b, err := os.ReadFile("report"); err == nil {
+				if b, err := os.ReadFile(filepath.Join(dir, "report")); err == nil {
 					of[i] += string(b)
-					require.NoError(t, os.Remove("report"))
+					require.NoError(t, os.Remove(filepath.Join(dir, "report")))
 				}
 			}
 			require.Contains(t, of[0], "work.c")

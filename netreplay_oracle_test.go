@@ -157,6 +157,7 @@ func resolved(query, ip []byte) []byte {
 // TestReplayNetwork records programs that talk to servers of the test's, and repeats them where there are neither servers, nor files, nor any
 // network: what they write, how they end, and the profiles of all processes are the same.
 func TestReplayNetwork(t *testing.T) {
+	t.Parallel()
 	jail := newJail(t)
 	for _, p := range networkPrograms {
 		t.Run(p.name, func(t *testing.T) {

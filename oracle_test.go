@@ -452,6 +452,7 @@ func TestOracleOutput(t *testing.T) {
 
 // TestOracleJava starts a virtual machine, without the file it would share with others that run meanwhile: its name has the PID.
 func TestOracleJava(t *testing.T) {
+	t.Parallel()
 	path, err := exec.LookPath("java")
 	require.NoError(t, err)
 	args := []string{path, "-XX:-UsePerfData", "-version"}
@@ -538,6 +539,7 @@ func main() {
 
 // TestOracleThreads runs each of them 100 times: always the same profile.
 func TestOracleThreads(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, compiler := range map[string]string{
 		"threads.c": "gcc -O2 -pthread -o threads.c.bin threads.c", "threads.cc": "g++ -O2 -pthread -o threads.cc.bin threads.cc",

@@ -120,6 +120,7 @@ func replay(t *testing.T, jail, work, run string, between func(), record ...stri
 // TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the host's files: what
 // they write, how they end, and the profiles of all processes are the same.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	jail := newJail(t)
 	for _, p := range replayPrograms {
 		t.Run(p.name, func(t *testing.T) {

@@ -141,6 +141,7 @@ func TestCheckFinds(t *testing.T) {
 // TestUnicornArm64 builds the command for linux/arm64, runs it under qemu-aarch64 with that machine's libunicorn, and
 // compares files with this one's.
 func TestUnicornArm64(t *testing.T) {
+	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "cgemu")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "unicorn", "-o", bin, "./cmd/cgemu")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")

@@ -50,6 +50,7 @@ func wine(t *testing.T) []string {
 
 // TestWine runs programs with the build for Windows, and here: what they say and what is counted are the same bytes.
 func TestWine(t *testing.T) {
+	t.Parallel()
 	exe := filepath.Join(t.TempDir(), "cgemu.exe")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", exe, "./cmd/cgemu")
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
@@ -59,8 +60,7 @@ func TestWine(t *testing.T) {
 	image := smallImage(t)
 	programs := t.TempDir()
 	hostPrograms(t, programs)
-	t.Chdir(programs)
-	sameOnHost(t, here, there, hostRows(t, programs, image))
+	sameOnHost(t, programs, here, there, hostRows(t, programs, image))
 	sameReports(t, here, there)
 	t.Run("selftest", func(t *testing.T) { selftest(t, there) })
 }

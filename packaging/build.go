@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,23 @@ type target struct{ OS, Arch string }
 // targets are the platforms of a release.
 var targets = []target{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}, {"windows", "arm64"}, {"freebsd", "amd64"},
+}
+
+// choose leaves of the targets those that are named, in their order; "" stands for all.
+func choose(names string) error {
+	if names == "" {
+		return nil
+	}
+	var chosen []target
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return fmt.Errorf("-platforms: %q is none of %v", name, targets)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	targets = slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return !slices.Contains(chosen, t) })
+	return nil
 }
 
 // runs says whether, and how, programs run there.

@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -101,6 +103,39 @@ func TestDirty(t *testing.T) {
 	_, err = newRelease(dir, "", true)
 	require.ErrorContains(t, err, "SOURCE_DATE_EPOCH")
 	require.False(t, errors.Is(err, os.ErrNotExist))
+}
+
+// TestPlatforms has a release be of some of the platforms, and refuses what is none.
+func TestPlatforms(t *testing.T) {
+	all := targets
+	defer func() { targets = all }()
+	require.NoError(t, choose(""))
+	require.Equal(t, all, targets)
+	require.EqualError(t, choose("linux/amd64,plan9/arm"), `-platforms: "plan9/arm" is none of [linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windows/arm64 freebsd/amd64]`)
+	require.NoError(t, choose("windows/amd64,linux/amd64"))
+	require.Equal(t, []target{{"linux", "amd64"}, {"windows", "amd64"}}, targets)
+	require.Len(t, all, 7)
+	r := release{Out: t.TempDir()}
+	require.NoError(t, r.formula(nil))
+	require.NoFileExists(t, filepath.Join(r.Out, "cgemu.rb"))
+}
+
+// TestFormula has Homebrew's formula name the archives of a release with their checksums.
+func TestFormula(t *testing.T) {
+	r := &release{Version: "1.2.3", Out: t.TempDir(), Time: time.Unix(0, 0), Files: []file{{"man/man1/cgemu.1", nil, 0o644}}}
+	binaries := map[target][]byte{}
+	for _, at := range targets {
+		binaries[at] = []byte(at.String())
+	}
+	require.NoError(t, r.archives(binaries))
+	require.NoError(t, r.formula(nil))
+	text, err := os.ReadFile(filepath.Join(r.Out, "cgemu.rb"))
+	require.NoError(t, err)
+	for _, at := range brewed {
+		archive, err := os.ReadFile(r.name("_" + at.OS + "_" + at.Arch + ".tar.gz"))
+		require.NoError(t, err)
+		require.Regexp(t, fmt.Sprintf(`cgemu_1\.2\.3_%s_%s\.tar\.gz"\s+sha256 "%x"`, at.OS, at.Arch, sha256.Sum256(archive)), string(text))
+	}
 }
 
 // TestNotes has the notes of a release name every platform, and say how programs run there.

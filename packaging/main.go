@@ -22,7 +22,12 @@ func main() {
 	source := flag.String("source", "..", "the repository")
 	out := flag.String("out", "../dist", "the directory that is made")
 	dirty := flag.Bool("dirty", false, "files may differ from the commit's")
+	platforms := flag.String("platforms", "", "these only, as linux/amd64,darwin/arm64: to try, as a release has all")
 	flag.Parse()
+	if err := choose(*platforms); err != nil {
+		fmt.Fprintln(os.Stderr, "packaging:", err)
+		os.Exit(2)
+	}
 	if err := run(*source, *out, *dirty); err != nil {
 		fmt.Fprintln(os.Stderr, "packaging:", err)
 		os.Exit(1)
