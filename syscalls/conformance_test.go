@@ -142,39 +142,49 @@ func TestConformance(t *testing.T) {
 			require.False(t, oracles, "%s is not installed", cc[0])
 			continue
 		}
-		for _, src := range sources {
-			name := strings.TrimSuffix(filepath.Base(src), ".c")
-			t.Run(strings.Join(cc, "")+"/"+name, func(t *testing.T) {
-				if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
-					l.Close()
-				} else if name == "inet6" {
-					t.Skip(err)
-				}
-				requireLinux(t, sinceLinux[name])
-				prog := filepath.Join(t.TempDir(), name)
-				args := append(cc[1:], "-O1", "-w", "-pthread", "-o", prog, src)
-				if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {
-					require.False(t, oracles && !(cc[0] == "musl-gcc" && muslLacks[name] != ""), "%v: %v: %s", args, err, out)
-					t.Skipf("%s: %v: %s", cc[0], err, out)
-				}
-				want, status := nativeRun(t, []string{prog}, nil)
-				made := callNames{}
-				for _, run := range conformanceRuns(name, len(cc) == 1, made) {
-					got, gotStatus := guestRun(t, []string{prog}, nil, run.change)
-					for range 2 { // a busy host may be late, with what goes through a terminal above all: it is asked again
-						if want != got {
-							want, status = nativeRun(t, []string{prog}, nil)
-						}
-					}
-					assertOutput(t, name, want, got, run.where)
-					assert.Equal(t, status, gotStatus, run.where)
-				}
-				if len(cc) == 1 && !oracles { // a static library may do without a call
-					for _, call := range exercised[name] {
-						assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
-					}
-				}
-			})
+		t.Run(strings.Join(cc, ""), func(t *testing.T) {
+			for _, src := range sources {
+				name := strings.TrimSuffix(filepath.Base(src), ".c")
+				t.Run(name, func(t *testing.T) {
+					t.Parallel() // half of the time they wait
+					conforms(t, cc, src, exercised[name])
+				})
+			}
+		})
+	}
+}
+
+// conforms compares what a program, compiled by cc, writes natively with what it writes as a guest.
+func conforms(t *testing.T, cc []string, src string, exercised []string) {
+	name := strings.TrimSuffix(filepath.Base(src), ".c")
+	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		l.Close()
+	} else if name == "inet6" {
+		t.Skip(err)
+	}
+	requireLinux(t, sinceLinux[name])
+	prog := filepath.Join(t.TempDir(), name)
+	args := append(slices.Clone(cc[1:]), "-O1", "-w", "-pthread", "-o", prog, src)
+	if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {
+		require.False(t, oracles && !(cc[0] == "musl-gcc" && muslLacks[name] != ""), "%v: %v: %s", args, err, out)
+		t.Skipf("%s: %v: %s", cc[0], err, out)
+	}
+	dynamic := len(cc) == 1
+	want, status := nativeRun(t, []string{prog}, nil)
+	made := callNames{}
+	for _, run := range conformanceRuns(name, dynamic, made) {
+		got, gotStatus := guestRun(t, []string{prog}, nil, run.change)
+		for range 2 { // a busy host may be late, with what goes through a terminal above all: it is asked again
+			if want != got {
+				want, status = nativeRun(t, []string{prog}, nil)
+			}
+		}
+		assertOutput(t, name, want, got, run.where)
+		assert.Equal(t, status, gotStatus, run.where)
+	}
+	if dynamic && !oracles { // a static library may do without a call
+		for _, call := range exercised {
+			assert.Contains(t, made, call, "testdata/exercised.txt says that the program makes it")
 		}
 	}
 }
