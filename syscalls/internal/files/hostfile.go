@@ -154,7 +154,14 @@ func AddStdio(t *task.Thread) error {
 			Of(t).FDs.Set(i, f, false)
 			continue
 		}
-		if s := newStdStream(k, i, fd); s != nil {
+		nowait := false
+		if i > 0 {
+			if own, e := fd.OwnPipe(); e == 0 {
+				fd.Close()
+				fd, nowait = own, true
+			}
+		}
+		if s := newStdStream(k, i, fd, nowait); s != nil {
 			Of(t).FDs.Set(i, s, false)
 			continue
 		}
@@ -162,6 +169,7 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue
 		}
+		f.Nowait = nowait
 		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
 		f.markConsole()
 		if name := DeviceName(f.Mode, f.Rdev); name != "" && linux.Major(f.Rdev) == memoryDevices {
@@ -323,7 +331,7 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	if before := SystemOf(t.Kernel).Config.BeforeOutput; before != nil && f.Mode&linux.S_IFMT == linux.S_IFCHR {
 		before()
 	}
-	n, e := f.FD.Writev(bufs, off)
+	n, e := f.writeNow(bufs, off)
 	if n > 0 {
 		f.watched(t, bufs, n)
 		FileEvent(t.Kernel, f, linux.IN_MODIFY)
@@ -331,8 +339,42 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	f.wasWritten(t.Kernel, n, n < int(room))
 	if e == linux.EPIPE {
 		t.Send(task.InfoFromProcess(t.Process, linux.SIGPIPE, linux.SI_USER))
+		if n > 0 {
+			e = 0
+		}
 	}
 	return uint64(n), e
+}
+
+// fillsUp reports whether writing more than there is room for would wait on the host, as the descriptor is not ours alone to set O_NONBLOCK.
+func (f *HostFile) fillsUp() bool {
+	kind := f.Mode & linux.S_IFMT
+	return !f.Nowait && (kind == linux.S_IFIFO || kind == linux.S_IFSOCK)
+}
+
+// writeNow writes to a file that poll(2) says can be written, as far as there is room at once.
+func (f *HostFile) writeNow(bufs [][]byte, off int64) (n int, e linux.Errno) {
+	size := 0
+	for _, b := range bufs {
+		size += len(b)
+	}
+	if size <= host.PipeRoom || !f.fillsUp() {
+		return f.FD.Writev(bufs, off)
+	}
+	for _, b := range bufs {
+		for len(b) > 0 {
+			if n > 0 && f.FD.Poll(linux.POLLOUT) == 0 {
+				return n, 0
+			}
+			m, e := f.FD.Writev([][]byte{b[:min(len(b), host.PipeRoom)]}, off)
+			n += m
+			if e != 0 || m == 0 {
+				return n, e
+			}
+			b = b[m:]
+		}
+	}
+	return n, 0
 }
 
 // wasRead notes what reading n bytes means for those who wait for f.
@@ -430,7 +472,9 @@ func (f *HostFile) HostWaits(fds []host.PollFD, events uint32) []host.PollFD {
 func (f *HostFile) Traits() Traits {
 	switch {
 	case f.isFIFO():
-		return Piped
+		return Piped | WholeWrites
+	case f.fillsUp():
+		return WholeWrites
 	case f.canBlock():
 		return 0
 	case f.IsDir():

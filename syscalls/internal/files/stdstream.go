@@ -1,6 +1,7 @@
 package files
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/cgemu/cgemu/emu"
@@ -38,15 +39,16 @@ func behindStream(f File) File {
 	return f
 }
 
-// newStdStream makes a pipe of standard file i, nil if the guest is to see it as it is: an input that is no terminal, a directory, or any if
+// newStdStream makes a pipe of standard file i, which may be one that is never waited for, nil if the guest is to see it as it is: an input that is no terminal, a directory, or any if
 // the configuration says so.
-func newStdStream(k *task.Kernel, i int, fd host.FD) *stdStream {
+func newStdStream(k *task.Kernel, i int, fd host.FD, nowait bool) *stdStream {
 	st, e := fd.Stat()
 	if e != 0 || SystemOf(k).Config.HostStdio || st.Mode&linux.S_IFMT == linux.S_IFDIR || i == 0 && !fd.IsTerminal() && !SystemOf(k).Config.PipedStdin {
 		return nil
 	}
 	ino := SystemOf(k).Inodes.Unnamed()
 	f := numbered(k, FileRef{FD: fd}, st, ino, direction(i), "")
+	f.Nowait = nowait
 	return &stdStream{FileBase{Flags: direction(i), Path: "pipe:[" + strconv.FormatUint(ino, 10) + "]"}, &stdHost{
 		f, 1, 0o600, pipeCapacity, i > 0 && f.canBlock() && (SystemOf(k).Config.Record != nil || SystemOf(k).Config.Replay != nil),
 	}, ino}
@@ -134,7 +136,15 @@ func (f *stdStream) Wakes(events uint32) uint64 { return f.on.file.Wakes(events)
 // Announcer says that O_ASYNC is known.
 func (f *stdStream) Announcer() *Wakeups { return f.on.file.Announcer() }
 
-func (f *stdStream) Traits() Traits { return Piped }
+func (f *stdStream) Traits() Traits { return Piped | WholeWrites }
+
+// RawRoom implements Limited.
+func (f *stdStream) RawRoom() int {
+	if f.on.patient {
+		return math.MaxInt
+	}
+	return f.on.file.RawRoom()
+}
 
 func (f *stdStream) Reopen(_ *task.Thread, flags int) (File, linux.Errno) {
 	f.on.users++

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"math"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -48,8 +50,13 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 	}
 	if e == 0 {
 		t.Call.Done += n
-		if n > 0 && t.Call.Done < uio.Total(v) && f.Poll(t)&(linux.POLLOUT|linux.POLLERR|linux.POLLHUP) == 0 {
-			e = linux.EAGAIN
+		if n > 0 && t.Call.Done < uio.Total(v) {
+			switch f.Poll(t) & (linux.POLLOUT | linux.POLLERR | linux.POLLHUP) {
+			case 0:
+				e = linux.EAGAIN
+			case linux.POLLOUT: // somebody has read meanwhile
+				return WriteFile(t, f, v, off)
+			}
 		}
 	}
 	if e != linux.EAGAIN {
@@ -89,6 +96,17 @@ type Limited interface {
 	RawRoom() int
 }
 
+// RawRoom implements Limited.
+func (f *HostFile) RawRoom() int {
+	switch {
+	case !f.canBlock():
+		return math.MaxInt
+	case f.FD.Poll(linux.POLLOUT) == 0:
+		return 0
+	}
+	return host.PipeRoom
+}
+
 // InPage is where in its page what is read at off begins, or, if off is -1, at f's position: pages of a regular file are laid into a
 // pipe as they are (filemap_splice_read in mm/filemap.c), while what comes from other files, or past the page cache, begins a page.
 func (f *HostFile) InPage(t *task.Thread, off int64) int {
@@ -125,7 +143,7 @@ func (f *HostFile) WriteRaw(t *task.Thread, b []byte, off int64) (int, linux.Err
 	if e != 0 {
 		return 0, e
 	}
-	n, e := f.FD.Writev([][]byte{b[:room]}, off)
+	n, e := f.writeNow([][]byte{b[:room]}, off)
 	f.wasWritten(t.Kernel, n, n < int(room))
 	if n > 0 {
 		f.watched(t, [][]byte{b}, n)

@@ -157,6 +157,19 @@ func (f FD) OSFile(name string) (*os.File, linux.Errno) {
 // FromFile returns a descriptor of f that lives on when f is closed.
 func FromFile(f *os.File) (FD, linux.Errno) { return FD(f.Fd()).Dup() }
 
+// OwnPipe opens a pipe or FIFO anew for writing that does not wait, as O_NONBLOCK of a descriptor would be that of all who have it. It fails for other files,
+// and where there is no /proc.
+func (f FD) OwnPipe() (FD, linux.Errno) {
+	if st, e := f.Stat(); e != 0 || st.Mode&linux.S_IFMT != linux.S_IFIFO {
+		return NoFD, linux.ENXIO
+	}
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(f)), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return NoFD, ErrnoOf(err)
+	}
+	return FD(fd), 0
+}
+
 // Readv reads at off, or at the file position if off is negative.
 func (f FD) Readv(bufs [][]byte, off int64) (n int, e linux.Errno) {
 	e = retry(func() (err error) {
@@ -564,6 +577,9 @@ func (f FD) Poll(events uint32) uint32 {
 	unix.Poll(fds, 0)
 	return uint32(uint16(fds[0].Revents))
 }
+
+// PipeRoom is how much a pipe takes at once that poll(2) says can be written: a page of it is free.
+const PipeRoom = 4096
 
 // PollWait waits until one of fds, which are FDs, is ready, at most d nanoseconds, and
 // reports whether one is.

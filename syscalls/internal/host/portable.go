@@ -177,6 +177,9 @@ func FromFile(f *os.File) (FD, linux.Errno) {
 	return add(&file{f: d, flags: flags, appends: flags&linux.O_APPEND != 0}), 0
 }
 
+// OwnPipe fails: there is no way to open a pipe anew.
+func (f FD) OwnPipe() (FD, linux.Errno) { return NoFD, linux.ENXIO }
+
 // openTop returns a top for a directory.
 func openTop(dir string) (*top, linux.Errno) {
 	r, err := os.OpenRoot(dir)
