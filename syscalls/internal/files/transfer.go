@@ -48,16 +48,18 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 		}
 		return n, e
 	}
-	if e == 0 {
-		t.Call.Done += n
-		if n > 0 && t.Call.Done < uio.Total(v) {
-			switch f.Poll(t) & (linux.POLLOUT | linux.POLLERR | linux.POLLHUP) {
-			case 0:
-				e = linux.EAGAIN
-			case linux.POLLOUT: // somebody has read meanwhile
-				return WriteFile(t, f, v, off)
-			}
+	for e == 0 && n > 0 {
+		if t.Call.Done += n; t.Call.Done == uio.Total(v) {
+			break
 		}
+		events := f.Poll(t) & (linux.POLLOUT | linux.POLLERR | linux.POLLHUP)
+		if events == 0 {
+			e = linux.EAGAIN
+		}
+		if events != linux.POLLOUT {
+			break
+		}
+		n, e = f.Write(t, uio.Skip(v, t.Call.Done), off) // somebody has read meanwhile
 	}
 	if e != linux.EAGAIN {
 		if t.Call.Done > 0 {
