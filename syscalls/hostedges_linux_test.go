@@ -159,6 +159,26 @@ func TestHostEdges(t *testing.T) {
 	}
 }
 
+// TestNestedHostEdges has an epoll instance watch the one that watches a file of the host's, by edges both.
+func TestNestedHostEdges(t *testing.T) {
+	for name, open := range edgeCases {
+		t.Run(name, func(t *testing.T) {
+			c := open(t)
+			inner := c.g.watch(c.fd, linux.POLLIN)
+			outer := c.g.watch(inner, linux.POLLIN)
+			for range 3 {
+				_, err := c.other.Write([]byte("x"))
+				require.NoError(t, err)
+				c.g.await(c.fd, linux.POLLIN)
+				require.EqualValues(t, linux.POLLIN, c.g.edges(outer))
+				require.Zero(t, c.g.edges(outer))
+				require.EqualValues(t, linux.POLLIN, c.g.edges(inner))
+				c.g.ok(nr("read"), c.fd, c.g.room(10), 10)
+			}
+		})
+	}
+}
+
 // TestHostEdgesOfOthers has somebody else read what was reported, so that the guest finds nothing, and more come.
 func TestHostEdgesOfOthers(t *testing.T) {
 	for name, read := range map[string]func(g *guest, fd uint64){

@@ -198,8 +198,9 @@ func (fs *System) reportAnew(which func(File) bool, events uint32) {
 	}
 	for _, ep := range fs.Epolls {
 		for _, it := range ep.Items {
-			if which(it.File) {
+			if which(it.File) && it.Seen&events != 0 {
 				it.Seen &^= events
+				ep.Comings++ // for who watches ep
 			}
 		}
 	}
