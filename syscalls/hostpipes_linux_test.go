@@ -19,14 +19,17 @@ var pipesOfHost = map[string]func(t *testing.T) (g *guest, fd uint64, r *os.File
 	"pipe":     func(t *testing.T) (*guest, uint64, *os.File) { return outputCase(t, pipe, true) },
 	"standard": func(t *testing.T) (*guest, uint64, *os.File) { return outputCase(t, pipe, false) },
 	"socket":   func(t *testing.T) (*guest, uint64, *os.File) { return outputCase(t, socketPair, true) },
-	"fifo": func(t *testing.T) (*guest, uint64, *os.File) {
-		g := newGuest(t)
-		require.NoError(t, unix.Mkfifo(filepath.Join(g.dir, "fifo"), 0o600))
-		r, err := os.OpenFile(filepath.Join(g.dir, "fifo"), os.O_RDWR, 0)
-		require.NoError(t, err)
-		t.Cleanup(func() { r.Close() })
-		return g, g.ok(nr("open"), g.str("fifo"), linux.O_WRONLY), r
-	},
+	"fifo":     fifoCase,
+}
+
+// fifoCase has the guest open a FIFO by its name.
+func fifoCase(t *testing.T) (*guest, uint64, *os.File) {
+	g := newGuest(t)
+	require.NoError(t, unix.Mkfifo(filepath.Join(g.dir, "fifo"), 0o600))
+	r, err := os.OpenFile(filepath.Join(g.dir, "fifo"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { r.Close() })
+	return g, g.ok(nr("open"), g.str("fifo"), linux.O_WRONLY), r
 }
 
 func pipe(t *testing.T) (r, w *os.File) {
@@ -55,7 +58,7 @@ func TestFullPipes(t *testing.T) {
 		t.Run(name+"/without waiting", func(t *testing.T) {
 			g, fd, r := open(t)
 			g.ok(nr("fcntl"), fd, linux.F_SETFL, linux.O_NONBLOCK)
-			g.ok(nr("write"), fd, g.str("x"), 1) // so that no page is all free
+			g.ok(nr("write"), fd, g.str("x"), 1) // what follows ends within a page
 			n := g.ok(nr("write"), fd, g.room(size), size)
 			require.NotZero(t, n)
 			require.Less(t, n, uint64(size))

@@ -423,9 +423,6 @@ func (f FD) Poll(events uint32) uint32 {
 	return ready(o.f, events)
 }
 
-// PipeRoom is how much a pipe takes at once that poll says can be written: as much as POSIX has any pipe take in one piece (PIPE_BUF).
-const PipeRoom = 512
-
 // Pauses between looks at what PollWait waits for.
 const (
 	firstPause = 50 * time.Microsecond

@@ -51,6 +51,9 @@ func transfer(f *os.File, b []byte, write bool) (int, error) {
 	return f.Read(b)
 }
 
+// PipeRoom is how much a pipe takes at once that ready says can be written.
+const PipeRoom = 1 << 30
+
 func ready(_ *os.File, events uint32) uint32 { return events }
 func errnoOf(error) linux.Errno              { return 0 }
 

@@ -176,6 +176,9 @@ var pollEvents = []struct {
 	{linux.POLLIN | linux.POLLRDNORM, unix.POLLIN}, {linux.POLLPRI, unix.POLLPRI}, {linux.POLLOUT | linux.POLLWRNORM, unix.POLLOUT},
 }
 
+// PipeRoom is how much a pipe takes at once that poll(2) says can be written: PIPE_BUF of macOS and FreeBSD.
+const PipeRoom = 512
+
 // ready asks poll(2), and select(2) where that does not know the file, as macOS's does not know terminals.
 func ready(f *os.File, events uint32) (now uint32) {
 	_ = control(f, func(fd int) {

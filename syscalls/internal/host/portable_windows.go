@@ -190,6 +190,9 @@ func transfer(f *os.File, b []byte, write bool) (int, error) {
 	return f.Read(b)
 }
 
+// PipeRoom is how much a pipe takes at once that ready says can be written. That says so of all: whatever has no room waits.
+const PipeRoom = 1 << 30
+
 // ready tells what f is ready for. Writing is never waited for.
 func ready(f *os.File, events uint32) uint32 {
 	now := events & (linux.POLLOUT | linux.POLLWRNORM)

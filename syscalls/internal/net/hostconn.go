@@ -54,8 +54,9 @@ func (o *hostConn) sendBytes(t *task.Thread, s inetFile, b []byte, to netip.Addr
 
 // receiveBytes receives into b for s.
 func (o *hostConn) receiveBytes(t *task.Thread, s inetFile, b []byte, flags uint32) (int, netip.AddrPort, linux.Errno) {
-	defer files.Transferred(t.Kernel, s, linux.POLLIN)
-	return o.socket.ReceiveFrom(b, flags)
+	n, from, e := o.socket.ReceiveFrom(b, flags)
+	files.Transferred(t.Kernel, s, linux.POLLIN)
+	return n, from, e
 }
 
 // send sends what of v fits at once from s, as sendBytes does.

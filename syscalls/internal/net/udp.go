@@ -264,6 +264,9 @@ func (s *udpSocket) WriteRaw(t *task.Thread, b []byte, _ int64) (int, linux.Errn
 	case len(b) > maxUDP:
 		return 0, linux.EMSGSIZE
 	case isExternal(t.Kernel, s.Remote.Addr()):
+		if e := s.host.open(t.Kernel, linux.SOCK_DGRAM); e != 0 { // connect(2) to elsewhere may have failed since
+			return 0, e
+		}
 		return s.host.sendBytes(t, s, b, netip.AddrPort{})
 	}
 	s.deliver(t.Kernel, bytes.Clone(b), s.Remote, s.header(0, 0))
