@@ -104,16 +104,7 @@ type imported struct{ file, pkg, path string }
 
 // imports returns the imports of all files, whatever their build constraints.
 func imports(t *testing.T) (list []imported) {
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".") {
-			return filepath.SkipDir
-		}
-		if d.IsDir() && isModule(file) {
-			return filepath.SkipDir
-		}
+	err := walk(func(file string) error {
 		if !strings.HasSuffix(file, ".go") {
 			return nil
 		}
@@ -132,6 +123,22 @@ func imports(t *testing.T) (list []imported) {
 	require.NoError(t, err)
 	require.NotEmpty(t, list)
 	return list
+}
+
+// walk calls f with the files of the module but test data. What is built in bin and dist comes and goes while tests run: test-dist has clones of the project
+// there.
+func walk(f func(file string) error) error {
+	return filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return f(file)
+		case file == "bin", file == "dist", d.Name() == "testdata", strings.HasPrefix(d.Name(), ".") && file != ".", isModule(file):
+			return filepath.SkipDir
+		}
+		return nil
+	})
 }
 
 // isModule reports whether a directory is a module of its own.

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -64,22 +63,13 @@ func document(name string) bool {
 
 // eachSource calls f with the project's sources: all but these tests, test data, and files that are no text.
 func eachSource(t *testing.T, f func(file, text string)) {
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "." || isModule(file) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
+	err := walk(func(file string) error {
 		switch filepath.Ext(file) {
 		case ".go", ".s", ".txt", ".h", ".rs", ".md", "":
 		default:
 			return nil
 		}
-		if file == "docs_test.go" || d.Name() == "CHANGELOG.md" {
+		if file == "docs_test.go" || filepath.Base(file) == "CHANGELOG.md" {
 			return nil
 		}
 		text, err := os.ReadFile(file)

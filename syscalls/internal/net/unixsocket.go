@@ -25,7 +25,7 @@ type UnixSocket struct {
 	// with a zero; nil for none.
 	Path []byte
 	// inode is its socket file, held open so that the host gives the inode number, by which key finds the socket, to no
-	// other file.
+	// other file. Hosts other than Linux have no such descriptor, and give it to the next file once the name is gone.
 	inode files.FileRef
 	key   host.FileID
 	// peer is the socket at the other end, or the one that datagrams go to.
@@ -233,7 +233,7 @@ func findUnix(t *task.Thread, name []byte, typ int) (*UnixSocket, linux.Errno) {
 	}
 	s := StackOf(t.Kernel).Unix.files[host.FileID{Dev: st.Dev, Ino: st.Ino}]
 	switch {
-	case s == nil:
+	case s == nil, st.Mode&linux.S_IFMT != linux.S_IFSOCK: // its number may have been a socket's: see inode
 		return nil, linux.ECONNREFUSED
 	case s.Type != typ:
 		return nil, linux.EPROTOTYPE
@@ -371,7 +371,9 @@ func (s *UnixSocket) Shutdown(_ *task.Thread, rcv, snd bool) linux.Errno {
 func (s *UnixSocket) Close(k *task.Kernel) {
 	s.closed = true
 	if !s.inode.None() {
-		delete(StackOf(k).Unix.files, s.key)
+		if StackOf(k).Unix.files[s.key] == s {
+			delete(StackOf(k).Unix.files, s.key)
+		}
 		s.inode.Close()
 	} else if s.Path != nil && StackOf(k).Unix.abstract[abstractKey(s.Type, s.Path)] == s {
 		delete(StackOf(k).Unix.abstract, abstractKey(s.Type, s.Path))

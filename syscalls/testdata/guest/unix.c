@@ -517,6 +517,31 @@ static void passing(void) {
 	close(s);
 }
 
+// What has the inode number of a socket file that is no more is not that socket.
+static void numbers(void) {
+	puts("-- numbers");
+	int old[8], s, c, reached = 0;
+	for (int i = 0; i < 8; i++) {
+		old[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		bind(old[i], UN("number"));
+		listen(old[i], 5);
+		unlink("number");
+		close(open("number", O_CREAT | O_RDWR, 0700));
+		c = socket(AF_UNIX, SOCK_STREAM, 0);
+		reached += connect(c, UN("number")) == 0;
+		close(c);
+		unlink("number");
+	}
+	printf("%d reached\n", reached);
+	s = socket(AF_UNIX, SOCK_STREAM, 0);
+	R(bind(s, UN("number")));
+	listen(s, 5);
+	for (int i = 0; i < 8; i++) close(old[i]);
+	c = socket(AF_UNIX, SOCK_STREAM, 0);
+	R(connect(c, UN("number")));
+	close(c), close(s), unlink("number");
+}
+
 static void *later(void *p) {
 	int *fd = p;
 	usleep(30000);
@@ -650,6 +675,7 @@ int main(void) {
 	packets(SOCK_SEQPACKET);
 	datagrams();
 	passing();
+	numbers();
 	waiting();
 	edges();
 	printf("SIGPIPE %d\n", pipes);
