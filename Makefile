@@ -50,9 +50,9 @@ pgo: build
 	done
 	go tool pprof -proto bin/pgo/*.pprof >cmd/cgemu/default.pgo
 
-# Quick: no oracle, no race detector, no vet, which make check has. What waits most begins first.
+# Quick: no oracle, no race detector, no vet, which make check has. What takes longest begins first.
 test:
-	go test $(FLAGS) -vet=off -timeout 30m ./syscalls ./...
+	go test $(FLAGS) -vet=off -timeout 30m ./syscalls ./emu/enginetest ./...
 
 # With the race detector, every test in an order of its own.
 test-all:

@@ -88,6 +88,9 @@ func addresses(t *testing.T, dir string, command ...string) (map[uint64]int, map
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		line := lines.Text()
+		if strings.HasPrefix(line, " ") {
+			continue // a reference to data
+		}
 		if rest, ok := strings.CutPrefix(line, "I  "); ok {
 			hex, _, _ := strings.Cut(rest, ",")
 			addr, err := strconv.ParseUint(hex, 16, 64)
