@@ -106,12 +106,14 @@ type Kernel struct{ k *task.Kernel }
 // New makes a kernel and loads the program, which Run then executes.
 func New(cfg Config) (*Kernel, error) {
 	k := task.NewKernel(cfg.KernelConfig, table[:])
-	k.IPC, k.Net, k.TTY = ipc.NewNamespace(), net.NewStack(cfg.Network), &tty.Driver{}
+	stack := net.NewStack(cfg.Network)
+	k.IPC, k.Net, k.TTY = ipc.NewNamespace(), stack, &tty.Driver{}
 	fs, err := files.NewSystem(cfg.Files, func() host.Time { return files.TimeAt(k.Wall()) })
 	if err != nil {
 		return nil, err
 	}
 	k.FS = fs
+	fs.Inodes.Forgotten = stack.Unix.Unlinked
 	if u := fs.Guest(); u != nil && u.Shown {
 		k.UID, k.GID = u.UID, u.GID
 	}

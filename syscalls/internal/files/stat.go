@@ -45,6 +45,8 @@ type inodeTable struct {
 	modes map[uint64]uint32
 	// Open is how often files of the host are open, by number: those have their times still when no link is left.
 	Open map[uint64]int
+	// Forgotten is told of host files whose last link went, for who else knows them by what the host may give to the next file.
+	Forgotten func(host.FileID)
 }
 
 func (n *inodeTable) init() {
@@ -95,6 +97,7 @@ func (n *inodeTable) Forget(s host.Stat) {
 		n.forgetState(ino)
 	}
 	delete(n.Numbers, key)
+	n.Forgotten(key)
 }
 
 func (n *inodeTable) forgetState(ino uint64) {

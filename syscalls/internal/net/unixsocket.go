@@ -25,7 +25,7 @@ type UnixSocket struct {
 	// with a zero; nil for none.
 	Path []byte
 	// inode is its socket file, held open so that the host gives the inode number, by which key finds the socket, to no
-	// other file. Hosts other than Linux have no such descriptor, and give it to the next file once the name is gone.
+	// other file. Hosts other than Linux have no such descriptor: see Unlinked.
 	inode files.FileRef
 	key   host.FileID
 	// peer is the socket at the other end, or the one that datagrams go to.
@@ -57,6 +57,9 @@ type unixNames struct {
 func (n *unixNames) init() {
 	n.files, n.abstract = map[host.FileID]*UnixSocket{}, map[string]*UnixSocket{}
 }
+
+// Unlinked has the socket of a file without links be found no more: hosts other than Linux may give its inode number to the next file.
+func (n *unixNames) Unlinked(file host.FileID) { delete(n.files, file) }
 
 // abstractKey is the key of an abstract name: each type of socket has names of its own.
 func abstractKey(typ int, path []byte) string { return strconv.Itoa(typ) + string(path) }
@@ -233,7 +236,7 @@ func findUnix(t *task.Thread, name []byte, typ int) (*UnixSocket, linux.Errno) {
 	}
 	s := StackOf(t.Kernel).Unix.files[host.FileID{Dev: st.Dev, Ino: st.Ino}]
 	switch {
-	case s == nil, st.Mode&linux.S_IFMT != linux.S_IFSOCK: // its number may have been a socket's: see inode
+	case s == nil:
 		return nil, linux.ECONNREFUSED
 	case s.Type != typ:
 		return nil, linux.EPROTOTYPE
