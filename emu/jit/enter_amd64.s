@@ -48,6 +48,7 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 
 // Offsets in the state block; state.go has the same.
 #define ST_RSP       0x020
+#define ST_NOWHERE   0x0c8
 #define ST_INGUEST   0x130
 #define ST_SIGNO     0x138
 #define ST_SIGCODE   0x140
@@ -58,11 +59,17 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 #define ST_CODELO    0x168
 #define ST_CODEHI    0x170
 #define ST_FAULTEXIT 0x178
+#define ST_TONOWHERE 0x248
 
-// sigHandler is the host's handler of SIGSEGV, SIGBUS, SIGFPE, SIGILL and
-// SIGTRAP. What happens in generated code, or while this thread is in guest
+#define SIGPROF 27
+
+// sigHandler is the host's handler of SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+// SIGTRAP and SIGPROF. What happens in generated code, or while this thread is in guest
 // mode (a jump out of generated code), is noted in the state block and execution goes on in the
 // fault exit stub, with the guest's registers as they were, but RSP, which is noted. All else is Go's.
+//
+// SIGPROF is always Go's, who takes the thread for one that called a nil function where RIP is 0, and looks for the caller at RSP, which
+// is the guest's. Lookups lead to 0, and further into the first page. So the thread is led to a jump that leads there again.
 TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ ·handlerState(SB), AX
 	TESTQ AX, AX
@@ -71,7 +78,10 @@ TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	CMPQ CX, ST_CODELO(AX)
 	JB   outside
 	CMPQ CX, ST_CODEHI(AX)
-	JB   ours
+	JAE  outside
+	CMPL DI, $SIGPROF
+	JE   notOurs
+	JMP  ours
 outside:
 	CMPQ ST_INGUEST(AX), $0
 	JE   notOurs
@@ -79,6 +89,14 @@ outside:
 	MOVQ UC_STACK(DX), R8
 	CMPQ R8, ·handlerStack(SB)
 	JNE  notOurs
+	CMPL DI, $SIGPROF
+	JNE  ours
+	CMPQ CX, $4096
+	JAE  notOurs
+	MOVQ CX, ST_NOWHERE(AX)
+	MOVQ ST_TONOWHERE(AX), R8
+	MOVQ R8, UC_RIP(DX)
+	JMP  notOurs
 ours:
 	MOVQ CX, ST_SIGRIP(AX)
 	MOVLQSX DI, R8

@@ -310,6 +310,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	e.set(stCodeLo, uint64(e.arena.base+codeOff))
 	e.set(stCodeHi, uint64(e.arena.base+arenaSize))
 	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
+	e.set(stToNowhere, e.hostAddr(e.stubs.nowhere))
 	e.knowCPUID(0, 0)
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 	return nil

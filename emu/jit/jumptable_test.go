@@ -4,18 +4,24 @@ package jit
 
 import (
 	"fmt"
+	"io"
+	"runtime"
+	"runtime/pprof"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// TestEmptyPages jumps and calls to code that lies far apart: each lookup finds a page of the table without entries first, and an entry later.
-func TestEmptyPages(t *testing.T) {
-	const at, apart, n = 0x20000000, 0x600, 200
-	const loops = `
+// Lookups of code that lies far apart: each finds a page of the table without entries first, and an entry later.
+const (
+	apartAt, apart, apartN = 0x20000000, 0x600, 200
+
+	apartLoops = `
 		ff d7                # loop: call rdi
 		48 89 f8             # mov rax, rdi
 		48 83 c0 10          # add rax, 16
@@ -24,30 +30,76 @@ func TestEmptyPages(t *testing.T) {
 		48 ff c9             # dec rcx
 		75 ed                # jnz loop
 		0f 05                # syscall`
+)
+
+// newApart makes a machine that runs them.
+func newApart(t *testing.T, cfg emu.Config) *machine {
+	m := newMachineWith(t, cfg, apartLoops)
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: apartAt, Hi: apartAt + apartN*apart, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+	for i := range emu.Addr(apartN) {
+		m.poke(apartAt+i*apart, "48 ff c2 c3") // inc rdx; ret
+		m.poke(apartAt+i*apart+16, "41 ff e0") // jmp r8
+	}
+	return m
+}
+
+// runApart jumps and calls to all of the code.
+func (m *machine) runApart() {
+	m.t.Helper()
+	m.cpu.RIP, m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.R8] = codeAt, 0, uint64(codeAt+11)
+	m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RCX] = apartAt, apart, apartN
+	m.run(emu.StopSyscall)
+	require.EqualValues(m.t, apartN, m.cpu.Regs[emu.RDX])
+}
+
+// TestEmptyPages counts what lookups of empty pages lead to.
+func TestEmptyPages(t *testing.T) {
 	for name, cfg := range map[string]emu.Config{"Ir": {}, "calls": {Function: sixteen}} {
 		t.Run(name, func(t *testing.T) {
-			m := newMachineWith(t, cfg, loops)
-			require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + n*apart, Prot: mem.Read | mem.Write | mem.Exec}, nil))
-			for i := range emu.Addr(n) {
-				m.poke(at+i*apart, "48 ff c2 c3") // inc rdx; ret
-				m.poke(at+i*apart+16, "41 ff e0") // jmp r8
-			}
+			m := newApart(t, cfg)
 			for i := range 3 {
-				m.cpu.RIP, m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.R8] = codeAt, 0, uint64(codeAt+11)
-				m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RCX] = at, apart, n
-				m.run(emu.StopSyscall)
-				require.EqualValues(t, n, m.cpu.Regs[emu.RDX])
-				require.EqualValues(t, (i+1)*(10*n+1), m.Executed(), fmt.Sprint("run ", i))
+				m.runApart()
+				require.EqualValues(t, (i+1)*(10*apartN+1), m.Executed(), fmt.Sprint("run ", i))
 				if i == 1 { // all is to be learnt anew
 					m.flush()
 				}
 			}
-			page, entry := m.table.page(at)
+			page, entry := m.table.page(apartAt)
 			require.NotEqual(t, m.table.miss, page[entry])
 			require.Equal(t, m.table.miss, page[entry+1])
-			page, _ = m.table.page(at + 0x200)
+			page, _ = m.table.page(apartAt + 0x200)
 			require.Zero(t, page[0])
 		})
+	}
+}
+
+// TestProfiledLookups takes samples of the thread that runs a guest, as go test -cpuprofile does, while lookups of empty pages lead the host
+// to address 0. Go takes a thread there for one that called a nil function, and reads what RSP points to.
+func TestProfiledLookups(t *testing.T) {
+	_ = pprof.StartCPUProfile(io.Discard) // go test may have begun one
+	defer pprof.StopCPUProfile()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, done := unix.Gettid(), make(chan bool)
+	var sampling sync.WaitGroup
+	sampling.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_ = unix.Tgkill(unix.Getpid(), thread, unix.SIGPROF)
+			}
+		}
+	})
+	defer sampling.Wait()
+	defer close(done)
+	for _, cfg := range []emu.Config{{}, {Function: sixteen}} {
+		m := newApart(t, cfg)
+		for range 10 {
+			m.runApart()
+			m.table.reset()
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type stubs struct {
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
 	stray    int // a return for which there was no call
+	nowhere  int // leads to stNowhere
 	cpuid    int // answers CPUID if it can, rdtsc RDTSC (answers.go)
 	rdtsc    int
 	end      int
@@ -106,6 +107,10 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	s.mismatch = e.pos
 	e.storeImm32(stExit, exitMismatch)
 	e.jmp(s.exit)
+
+	s.nowhere = e.pos
+	e.byte(0xff) // jmp [stNowhere]
+	e.rip(4, stNowhere, 0)
 
 	s.stray = e.pos
 	e.emitOffShadow(regBias)
