@@ -4,6 +4,7 @@ package x86
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,13 @@ func TestObjdumpBinaries(t *testing.T) {
 	for _, pattern := range binaries {
 		m, err := filepath.Glob(pattern)
 		require.NoError(t, err)
-		files = append(files, m...)
+		for _, f := range m {
+			f, err := filepath.EvalSymlinks(f)
+			require.NoError(t, err)
+			if !slices.Contains(files, f) {
+				files = append(files, f)
+			}
+		}
 	}
 	require.GreaterOrEqual(t, len(files), 10, "too few binaries to compare on")
 	for _, f := range files {

@@ -64,11 +64,11 @@ func differentOperand(o string, a *Arg, inst *Inst) string {
 		}
 		return differentMemory(o, a, inst)
 	}
-	if kind, reg, size, high, ok := parseRegister(o); ok {
+	if r, ok := registers[o]; ok {
 		switch {
-		case a.Kind != kind || a.Reg != reg || a.High8 != high:
+		case a.Kind != r.kind || a.Reg != r.reg || a.High8 != r.high:
 			return "register " + o
-		case (kind == ArgGPR || kind == ArgXMM) && a.Size != size:
+		case (r.kind == ArgGPR || r.kind == ArgXMM) && a.Size != r.size:
 			return "register size " + o
 		}
 		return ""
@@ -88,42 +88,29 @@ func differentOperand(o string, a *Arg, inst *Inst) string {
 	return "immediate"
 }
 
-var (
-	gprNames = strings.Fields("ax cx dx bx sp bp si di")
-	segNames = strings.Fields("es cs ss ds fs gs")
-)
-
-// parseRegister understands the names of registers.
-func parseRegister(o string) (kind ArgKind, reg Reg, size uint16, high, ok bool) {
-	for i, n := range gprNames {
-		short := strings.TrimSuffix(n, "x")
-		switch o {
-		case "r" + n:
-			return ArgGPR, Reg(i), 8, false, true
-		case "e" + n:
-			return ArgGPR, Reg(i), 4, false, true
-		case n:
-			return ArgGPR, Reg(i), 2, false, true
-		case short + "l":
-			return ArgGPR, Reg(i), 1, false, true
-		case short + "h":
-			return ArgGPR, Reg(i), 1, true, true
-		}
-	}
-	for i, n := range segNames {
-		if o == n {
-			return ArgSeg, Reg(i), 2, false, true
-		}
-	}
-	if o == "st" {
-		return ArgST, 0, 10, false, true
-	}
-	return parseNumbered(o)
+// A register as objdump names it; high is AH and its kin.
+type register struct {
+	kind ArgKind
+	reg  Reg
+	size uint16
+	high bool
 }
 
-// parseNumbered understands registers with a number in their names.
-func parseNumbered(o string) (kind ArgKind, reg Reg, size uint16, high, ok bool) {
-	for _, p := range []struct {
+// registers has them by name.
+var registers = func() map[string]register {
+	names := map[string]register{"st": {kind: ArgST, size: 10}}
+	for i, n := range strings.Fields("ax cx dx bx sp bp si di") {
+		short := strings.TrimSuffix(n, "x")
+		names["r"+n] = register{ArgGPR, Reg(i), 8, false}
+		names["e"+n] = register{ArgGPR, Reg(i), 4, false}
+		names[n] = register{ArgGPR, Reg(i), 2, false}
+		names[short+"l"] = register{ArgGPR, Reg(i), 1, false}
+		names[short+"h"] = register{ArgGPR, Reg(i), 1, true}
+	}
+	for i, n := range strings.Fields("es cs ss ds fs gs") {
+		names[n] = register{ArgSeg, Reg(i), 2, false}
+	}
+	for _, numbered := range []struct {
 		prefix, suffix string
 		kind           ArgKind
 		size           uint16
@@ -132,14 +119,12 @@ func parseNumbered(o string) (kind ArgKind, reg Reg, size uint16, high, ok bool)
 		{"k", "", ArgMask, 8}, {"cr", "", ArgCR, 8}, {"dr", "", ArgDR, 8}, {"st(", ")", ArgST, 10},
 		{"r", "d", ArgGPR, 4}, {"r", "w", ArgGPR, 2}, {"r", "b", ArgGPR, 1}, {"r", "", ArgGPR, 8},
 	} {
-		s, ok1 := strings.CutPrefix(o, p.prefix)
-		s, ok2 := strings.CutSuffix(s, p.suffix)
-		if n, err := strconv.ParseUint(s, 10, 8); ok1 && ok2 && err == nil {
-			return p.kind, Reg(n), p.size, false, true
+		for n := range 32 {
+			names[numbered.prefix+strconv.Itoa(n)+numbered.suffix] = register{numbered.kind, Reg(n), numbered.size, false}
 		}
 	}
-	return 0, 0, 0, false, false
-}
+	return names
+}()
 
 // differentMemory compares size, segment, base, index, scale and displacement.
 func differentMemory(o string, a *Arg, inst *Inst) string {
@@ -198,7 +183,7 @@ func parseAddress(s string, m *Mem) {
 				m.Disp = int64(int32(v))
 			}
 		default:
-			_, reg, _, _, _ := parseRegister(name)
+			reg := registers[name].reg
 			if scaled {
 				n, _ := strconv.Atoi(scale)
 				m.Index, m.Scale = reg, uint8(n)

@@ -21,6 +21,7 @@ static jmp_buf back;
 static uint8_t *code;
 static int ticks;
 static uint8_t vectors[16 * 32];
+static uint8_t around[16384]; // what memory has where registers point
 
 // Encoding order of registers -> index in gregs.
 static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -71,12 +72,13 @@ int main(void)
 	code = page + 64;
 	for (int i = 0; i < (int)sizeof vectors; i++)
 		vectors[i] = i * 73 + 5;
+	for (int i = 0; i < (int)sizeof around; i++)
+		around[i] = (i * 37 + 11) & 0x7f;
 	// Should an instruction wait, the next tick but one ends it.
 	struct itimerval t = {{0, 100000}, {0, 100000}};
 	setitimer(ITIMER_REAL, &t, 0);
 	while (fread(&job, sizeof job, 1, stdin) == 1) {
-		for (int i = 0; i < 16384; i++)
-			data[(1 << 19) - 8192 + i] = (i * 37 + 11) & 0x7f;
+		memcpy(data + (1 << 19) - sizeof around / 2, around, sizeof around);
 		memset(code - 64, 0xcc, 160);
 		memcpy(code, job.code, 16);
 		memset(&res, 0, sizeof res);
