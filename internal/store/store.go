@@ -1,7 +1,7 @@
 // Package store keeps what this program can make again, but would rather find: files in a directory of the user's, each for the binary that wrote it.
 //
 // A file that is missing, that another user could have written, or that there is no room for means that it is made again: nothing here is an error. The files
-// of a directory take no more than a limit together; those go first that were not read for the longest time.
+// of a directory take no more than a limit together, or a sixteenth of it more for each other program that writes there; those go first that were not read for the longest time.
 package store
 
 import (
@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cgemu/cgemu/internal/outfile"
@@ -35,6 +36,10 @@ const DefaultLimit = 1 << 30
 type Store struct {
 	dir, version string
 	limit        int64
+
+	mu sync.Mutex
+	// room is how much may be written before the files are looked at again.
+	room int64
 }
 
 // Open returns the store in a directory, which it makes, with files of up to limit bytes together. It returns nil, of which nothing is kept, if dir is "", if it
@@ -89,16 +94,27 @@ func (s *Store) Save(name string, write func(io.Writer) error) {
 	if s == nil {
 		return
 	}
-	if outfile.Write(context.Background(), s.path(name), 0o600, write) == nil {
-		s.shrink()
+	path := s.path(name)
+	if outfile.Write(context.Background(), path, 0o600, write) != nil {
+		return
+	}
+	info, err := os.Stat(path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.room -= info.Size()
+	}
+	if s.room <= 0 {
+		// Others write, too: a fraction of what is left is all that this one takes unseen.
+		s.room = s.shrink() / 16
 	}
 }
 
-// shrink removes the files that were not read for the longest time, until the others are within the limit.
-func (s *Store) shrink() {
+// shrink removes the files that were not read for the longest time, until the others are within the limit, and returns how far they are below it.
+func (s *Store) shrink() int64 {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return
+		return 0
 	}
 	var files []fs.FileInfo
 	left := s.limit
@@ -110,9 +126,14 @@ func (s *Store) shrink() {
 	slices.SortFunc(files, func(a, b fs.FileInfo) int {
 		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
-	for _, info := range files {
-		if left -= info.Size(); left < 0 {
-			os.Remove(filepath.Join(s.dir, info.Name()))
+	for i, info := range files {
+		if info.Size() > left {
+			for _, info := range files[i:] {
+				os.Remove(filepath.Join(s.dir, info.Name()))
+			}
+			break
 		}
+		left -= info.Size()
 	}
+	return left
 }

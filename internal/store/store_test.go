@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,9 +49,9 @@ func TestStore(t *testing.T) {
 	require.Equal(t, "second", load(Open(dir, 1000), "b"))
 	s.Save("a", func(w io.Writer) error { return errors.Join(write("half")(w), errors.New("disk full")) })
 	require.Equal(t, "first", load(s, "a"))
-	other := *s
+	other := Open(dir, s.limit)
 	other.version += "x"
-	require.Empty(t, load(&other, "a"), "another binary's")
+	require.Empty(t, load(other, "a"), "another binary's")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
@@ -70,6 +72,31 @@ func TestLimit(t *testing.T) {
 	require.Equal(t, []string{"1234", "", "1234"}, []string{load(s, "a"), load(s, "b"), load(s, "c")})
 	s.Save("d", write("more than there may be"))
 	require.Empty(t, load(s, "d"))
+}
+
+// TestSeldom writes what leaves room: the directory is not gone through each time, but before it is too full.
+func TestSeldom(t *testing.T) {
+	needELF(t)
+	s := Open(t.TempDir(), 1000)
+	other := Open(s.dir, 1000)
+	s.Save("first", write("1234"))
+	require.EqualValues(t, (1000-4)/16, s.room)
+	for i := range 20 {
+		other.Save(strconv.Itoa(i), write(strings.Repeat("x", 49)))
+	}
+	s.Save("second", write("1234"))
+	require.EqualValues(t, (1000-4)/16-4, s.room, "nobody looked")
+	s.Save("third", write(strings.Repeat("x", 58)))
+	entries, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		require.NoError(t, err)
+		total += info.Size()
+	}
+	require.LessOrEqual(t, total, int64(1000))
+	require.EqualValues(t, (1000-total)/16, s.room)
 }
 
 // TestOthersFiles has files and directories that others might have written.
