@@ -260,6 +260,9 @@ func readRecording(v vendor, wide bool) (rec *recording, err error) {
 	return decodeRecording(v, wide, &recordingReader{content}), nil
 }
 
+// leastCase is the least that a case takes: its numbers, no code, no changes.
+const leastCase = 13
+
 func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {
 	rec := &recording{vendor: v, wide: wide, cpu: string(r.text()), images: r.text(), ro: r.text()}
 	if len(rec.images) != numImages*dumpSize || len(rec.ro) != emu.PageSize {
@@ -271,7 +274,9 @@ func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {
 		rec.states = append(rec.states, s)
 	}
 	var layout slotLayout
-	for range r.index(1 << 24) {
+	n := r.index(len(r.rest)/leastCase + 1)
+	rec.cases = make([]recordedCase, 0, n) // they are large: to grow it would take longer than to read them
+	for range n {
 		rec.cases = append(rec.cases, r.oneCase(rec, &layout))
 	}
 	if len(r.rest) != 0 {
