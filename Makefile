@@ -64,11 +64,13 @@ test-all:
 test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
-# Tests that take long and run the same without the tags: make test has them.
-ALIKE = TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce
+# Tests that take long and run the same without the tags: make test has them, or make check.
+ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce
+# Of these, with other engines than Unicorn.
+ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 
 tagged-oracles:
-	go test $(FLAGS) -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(ALIKE))$$' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:
