@@ -135,6 +135,9 @@ func TestMerge(t *testing.T) {
 	require.ErrorContains(t, err, "two reports have b")
 	_, err = (&Manifest{}).Merge(parts...)
 	require.ErrorContains(t, err, "the manifest has no benchmark")
+	parts[1].Against = "main (0123456789ab)"
+	_, err = m.Merge(parts...)
+	require.ErrorContains(t, err, "the baseline and main (0123456789ab)")
 }
 
 func TestReadJSONErrors(t *testing.T) {

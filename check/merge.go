@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,7 +68,10 @@ func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 		}
 	}
 	out := &Report{Dir: m.Dir}
-	for _, r := range reports {
+	for i, r := range reports {
+		if i > 0 && r.Against != out.Against {
+			return nil, fmt.Errorf("the parts are compared with different things, %s and %s: give all of them one commit", cmp.Or(out.Against, "the baseline"), cmp.Or(r.Against, "the baseline"))
+		}
 		out.Against = r.Against
 	}
 	for i := range m.Benchmarks {

@@ -277,7 +277,14 @@ func harvest(t *task.Thread, ep *EpollFile, at emu.Addr, limit int, now bool) (u
 	}
 	if n > 0 {
 		// Those not reached this time come first the next (fs/eventpoll.c, "round robin").
-		rest := slices.DeleteFunc(slices.Clone(ep.Items), func(it *EpollItem) bool { return slices.Contains(reported, it) })
+		next := reported // in the order of Items
+		rest := slices.DeleteFunc(ep.Items, func(it *EpollItem) bool {
+			found := len(next) > 0 && next[0] == it
+			if found {
+				next = next[1:]
+			}
+			return found
+		})
 		ep.Items = append(rest, reported...)
 		return n, t.CopyOut(at, b)
 	}
