@@ -66,7 +66,7 @@ test-oracles:
 
 # Tests that take long and run the same without the tags: make test has them, or make check.
 ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce
-# Of these, with other engines than Unicorn.
+# Tests of each engine, of which Unicorn alone is new with the tags.
 ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 
 tagged-oracles:

@@ -70,7 +70,7 @@ func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 	out := &Report{Dir: m.Dir}
 	for i, r := range reports {
 		if i > 0 && r.Against != out.Against {
-			return nil, fmt.Errorf("the parts are compared with different things, %s and %s: give all of them one commit", cmp.Or(out.Against, "the baseline"), cmp.Or(r.Against, "the baseline"))
+			return nil, fmt.Errorf("the parts are compared with %s and %s: give --against the same commit in all of them", cmp.Or(out.Against, "the baseline"), cmp.Or(r.Against, "the baseline"))
 		}
 		out.Against = r.Against
 	}

@@ -260,7 +260,7 @@ func readRecording(v vendor, wide bool) (rec *recording, err error) {
 	return decodeRecording(v, wide, &recordingReader{content}), nil
 }
 
-// leastCase is the least that a case takes: its numbers, no code, no changes.
+// leastCase is how many bytes a case takes at least: its numbers, no code, no changes.
 const leastCase = 13
 
 func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {

@@ -19,7 +19,7 @@ var handlerState, handlerStack uintptr
 // goHandlers are the handlers sigHandler passes on to, by signal number: Go's.
 var goHandlers [65]uintptr
 
-// ours are the signals guest code can raise, and that of profiles.
+// ours are the signals guest code can raise, and SIGPROF.
 var ours = []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP, unix.SIGPROF}
 
 // A sigaction is the kernel's struct of that name (rt_sigaction(2)).
@@ -109,7 +109,7 @@ func giveGSBase(base uintptr) error {
 	return nil
 }
 
-// takeSignals puts sigHandler in front of Go's handlers, once for the process: the runtime has set them when it began, that of SIGPROF, too.
+// takeSignals puts sigHandler in front of Go's handlers, once for the process. The runtime has set them when it began, that of SIGPROF too: a profile that begins later finds it set.
 var takeSignals = sync.OnceValue(func() error {
 	for _, sig := range ours {
 		var old sigaction

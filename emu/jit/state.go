@@ -18,7 +18,7 @@ const (
 	stShadow = 0x0b8
 	// stSavedBias has the guest's regBias while a CALL or RET uses it.
 	stSavedBias = 0x0c0
-	// stNowhere is where the host's RIP was in its first page when SIGPROF came, stToNowhere the host address of the stub that leads there again.
+	// stNowhere is where in the first page RIP was when SIGPROF came, stToNowhere the host address of the stub that jumps there again (sigHandler).
 	stNowhere   = 0x0c8
 	stToNowhere = 0x248
 	// stJumpTable is the host address of the jump table's entry for guest address 0.

@@ -15,7 +15,7 @@ type stubs struct {
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
 	stray    int // a return for which there was no call
-	nowhere  int // leads to stNowhere
+	nowhere  int // jumps to where stNowhere says
 	cpuid    int // answers CPUID if it can, rdtsc RDTSC (answers.go)
 	rdtsc    int
 	end      int

@@ -1,7 +1,7 @@
 package x86
 
 // stride is the distance between enumerated encodings; what an encoding leaves
-// is filled with NOPs, so that a disassembler is in step again at the next one.
+// is filled, so that a disassembler is in step again at the next one.
 const stride = 16
 
 // legacyPrefixes are the combinations put in front of legacy opcodes.

@@ -1,7 +1,7 @@
 // Package store keeps what this program can make again, but would rather find: files in a directory of the user's, each for the binary that wrote it.
 //
 // A file that is missing, that another user could have written, or that there is no room for means that it is made again: nothing here is an error. The files
-// of a directory take no more than a limit together, or a sixteenth of it more for each other program that writes there; those go first that were not read for the longest time.
+// of a directory take no more than a limit together, or a quarter of it more for each other program that writes there; those go first that were not read for the longest time.
 package store
 
 import (
@@ -105,12 +105,12 @@ func (s *Store) Save(name string, write func(io.Writer) error) {
 		s.room -= info.Size()
 	}
 	if s.room <= 0 {
-		// Others write, too: a fraction of what is left is all that this one takes unseen.
-		s.room = s.shrink() / 16
+		s.room = s.shrink() / 4 // others write, too, and do not say so
 	}
 }
 
-// shrink removes the files that were not read for the longest time, until the others are within the limit, and returns how far they are below it.
+// shrink removes, if the files take more than the limit, those that were not read for the longest time, until an eighth of it is free: a full directory
+// need not be gone through after each file. It returns how far the others are below the limit.
 func (s *Store) shrink() int64 {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -121,19 +121,21 @@ func (s *Store) shrink() int64 {
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			files = append(files, info)
+			left -= info.Size()
 		}
 	}
+	if left >= 0 {
+		return left
+	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int {
-		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(b.Name(), a.Name()))
 	})
-	for i, info := range files {
-		if info.Size() > left {
-			for _, info := range files[i:] {
-				os.Remove(filepath.Join(s.dir, info.Name()))
-			}
+	for _, info := range files {
+		if left >= s.limit/8 {
 			break
 		}
-		left -= info.Size()
+		os.Remove(filepath.Join(s.dir, info.Name()))
+		left += info.Size()
 	}
 	return left
 }

@@ -80,13 +80,13 @@ func TestSeldom(t *testing.T) {
 	s := Open(t.TempDir(), 1000)
 	other := Open(s.dir, 1000)
 	s.Save("first", write("1234"))
-	require.EqualValues(t, (1000-4)/16, s.room)
+	require.EqualValues(t, (1000-4)/4, s.room)
 	for i := range 20 {
 		other.Save(strconv.Itoa(i), write(strings.Repeat("x", 49)))
 	}
 	s.Save("second", write("1234"))
-	require.EqualValues(t, (1000-4)/16-4, s.room, "nobody looked")
-	s.Save("third", write(strings.Repeat("x", 58)))
+	require.EqualValues(t, (1000-4)/4-4, s.room, "nobody looked")
+	s.Save("third", write(strings.Repeat("x", 245)))
 	entries, err := os.ReadDir(s.dir)
 	require.NoError(t, err)
 	total := int64(0)
@@ -95,8 +95,8 @@ func TestSeldom(t *testing.T) {
 		require.NoError(t, err)
 		total += info.Size()
 	}
-	require.LessOrEqual(t, total, int64(1000))
-	require.EqualValues(t, (1000-total)/16, s.room)
+	require.LessOrEqual(t, total, int64(1000-1000/8))
+	require.EqualValues(t, (1000-total)/4, s.room)
 }
 
 // TestOthersFiles has files and directories that others might have written.

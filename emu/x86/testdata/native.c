@@ -1,7 +1,7 @@
 // native executes single instructions on the host CPU for native_oracle_test.go.
 // Input: struct job, output: struct result each, until end of file. The instruction
 // stands in front of INT3s; whatever it raises ends up in the handler.
-// Build: gcc -O1 -static -fno-stack-protector -fcf-protection=none native.c
+// Build: gcc -O1 -static-pie -fno-stack-protector -fcf-protection=none native.c
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

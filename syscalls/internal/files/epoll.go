@@ -277,14 +277,14 @@ func harvest(t *task.Thread, ep *EpollFile, at emu.Addr, limit int, now bool) (u
 	}
 	if n > 0 {
 		// Those not reached this time come first the next (fs/eventpoll.c, "round robin").
-		next := reported // in the order of Items
-		rest := slices.DeleteFunc(ep.Items, func(it *EpollItem) bool {
-			found := len(next) > 0 && next[0] == it
-			if found {
+		rest, next := ep.Items[:0], reported // which are in the order of Items
+		for _, it := range ep.Items {
+			if len(next) > 0 && it == next[0] {
 				next = next[1:]
+			} else {
+				rest = append(rest, it)
 			}
-			return found
-		})
+		}
 		ep.Items = append(rest, reported...)
 		return n, t.CopyOut(at, b)
 	}
