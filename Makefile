@@ -65,7 +65,7 @@ test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
 # Tests that take long and run the same without the tags: make test has them, or make check.
-ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce
+ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce|FuzzCalls|FuzzNativeCalls
 # Tests of each engine, of which Unicorn alone is new with the tags.
 ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 

@@ -71,11 +71,11 @@ func filesOf(t *testing.T, in string, command, options, program []string) map[st
 	return files
 }
 
-// TestArm64Packages runs the tests of the packages that execute code as arm64 has them. It leaves out what takes long under qemu and does
+// TestArm64Packages runs the tests of the packages that execute code as arm64 has them, with fewer random operands. It leaves out what takes long under qemu and does
 // not depend on the host, and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
 func TestArm64Packages(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-pgo=cmd/cgemu/default.pgo", "-vet=off", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-short", "-trimpath", "-pgo=cmd/cgemu/default.pgo", "-vet=off", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",
 		"./emu/...", "./hooks", "./cachesim", "./branchsim")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

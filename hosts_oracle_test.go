@@ -90,7 +90,7 @@ func smallImage(t *testing.T) string {
 programs="/usr/bin/bash /usr/bin/perl /usr/bin/python3.11 /usr/bin/sqlite3 /usr/bin/sort /usr/bin/tr /usr/bin/cat /usr/bin/ls /usr/bin/rm"
 modules=/usr/lib/python3.11/lib-dynload
 libs=$(for p in $programs $modules/_socket*.so $modules/_json*.so; do ldd $p; done | grep -o '/[^ ]*' | sort -u)
-tar -C / --dereference --hard-dereference --transform 's,^usr/bin/python3.11,usr/bin/python3,' -cf "$1" --exclude='*/__pycache__' --exclude='*/test' \
+tar -C / --dereference --hard-dereference --transform 's,^usr/bin/python3.11,usr/bin/python3,' -cf "$1" --exclude='*/test' --exclude='*/config-3.11*' \
 	$(for f in $programs $libs /usr/lib/x86_64-linux-gnu/perl-base /usr/lib/python3.11; do echo ${f#/}; done) 2>&1`
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", name).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -25,6 +25,7 @@ import (
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/internal/browsertest"
 )
 
 const (
@@ -75,7 +76,7 @@ func codeDir() string { return filepath.Join(sharedDir(), "code") }
 
 // TestMain removes what tests share.
 func TestMain(m *testing.M) {
-	status := m.Run()
+	status := browsertest.Suite{M: m}.Run()
 	os.RemoveAll(sharedDir())
 	os.Exit(status)
 }

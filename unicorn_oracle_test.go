@@ -159,14 +159,13 @@ func TestUnicornArm64(t *testing.T) {
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "out")
-			// qemu looks at each page of the guest's address space, so it is to be small.
-			args := []string{"-c", "ulimit -v 450000000; exec qemu-aarch64 -L / \"$@\"", "sh", bin, "-q", "--cachegrind-out-file=" + file}
+			args := []string{"-L", "/", bin, "-q", "--cachegrind-out-file=" + file}
 			if tt.caches != nil {
 				args = append(args, "--cache-sim=yes", "--branch-sim=yes", "--I1="+tt.caches.I1.String(),
 					"--D1="+tt.caches.D1.String(), "--LL="+tt.caches.LL.String())
 			}
 			args = append(append(args, "--"), tt.args...)
-			stdout, err := exec.CommandContext(t.Context(), "sh", args...).Output()
+			stdout, err := exec.CommandContext(t.Context(), qemuArm64(t), args...).Output()
 			require.NoError(t, err)
 			here := start(t, cgemu.Config{
 				Args: tt.args, CPU: unicorn.DefaultModel, Caches: tt.caches, Branches: tt.caches != nil,

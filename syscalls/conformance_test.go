@@ -195,6 +195,9 @@ type conformanceRun struct {
 	change func(c *cgemu.Config)
 }
 
+// fileless are programs that take long, and to which it is all the same where files are.
+var fileless = map[string]bool{"cpuclocks": true, "cputime": true, "forkmemory": true}
+
 // conformanceRuns are the ways to run one, of which the first writes a trace. With the tag oracles it is the interpreter alone: the tests without
 // it have all others.
 func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRun {
@@ -206,7 +209,7 @@ func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRu
 	if interpreted[name] {
 		runs = append(runs, interp)
 	}
-	if dynamic {
+	if dynamic && !fileless[name] {
 		runs = append(runs,
 			conformanceRun{"in memory", func(c *cgemu.Config) { c.Overlay = true }},
 			conformanceRun{"bound", func(c *cgemu.Config) { c.Binds = []cgemu.Bind{{Host: os.TempDir(), Guest: os.TempDir()}} }})

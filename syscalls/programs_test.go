@@ -91,16 +91,12 @@ func TestProcesses(t *testing.T) {
 		"git":          {"bash", "-c", gitCommit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, tool := range append([]string{args[0]}, map[string][]string{"make": {"make", "gcc"}, "git": {"git"}}[name]...) {
-				p, err := exec.LookPath(tool)
-				if err != nil {
-					require.False(t, oracles, "%v", err)
-					t.Skip(err)
-				}
-				if tool == args[0] {
+			for _, name := range append([]string{args[0]}, map[string][]string{"make": {"make", "gcc"}, "git": {"git"}}[name]...) {
+				if p := tool(t, name); name == args[0] {
 					args[0] = p
 				}
 			}
+			alike(t)
 			want, status := nativeRun(t, args, env)
 			got, gotStatus := guestRun(t, args, env)
 			assert.Equal(t, want, got)
@@ -165,10 +161,8 @@ func TestSpawners(t *testing.T) {
 		{"rustc", "s.rs", rustSpawns, []string{"-o"}},
 	} {
 		t.Run(tt.tool, func(t *testing.T) {
-			if _, err := exec.LookPath(tt.tool); err != nil {
-				require.False(t, oracles, "%v", err)
-				t.Skip(err)
-			}
+			tool(t, tt.tool)
+			alike(t)
 			dir := t.TempDir()
 			src, prog := filepath.Join(dir, tt.file), filepath.Join(dir, "prog")
 			require.NoError(t, os.WriteFile(src, []byte(tt.text), 0o644))

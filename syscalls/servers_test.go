@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -159,16 +158,12 @@ func TestServers(t *testing.T) {
 		"netcat":      {[]string{"bash", "-c", netcat}, []string{"nc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, tool := range append(tt.tools, tt.args[0]) {
-				p, err := exec.LookPath(tool)
-				if err != nil {
-					require.False(t, oracles, "%v", err)
-					t.Skip(err)
-				}
-				if tool == tt.args[0] {
+			for _, name := range append(tt.tools, tt.args[0]) {
+				if p := tool(t, name); name == tt.args[0] {
 					tt.args[0] = p
 				}
 			}
+			alike(t)
 			want, status := nativeRun(t, tt.args, env)
 			got, gotStatus := guestRun(t, tt.args, env)
 			assert.Equal(t, want, got)
@@ -192,11 +187,7 @@ func outsideAddress(t *testing.T) net.IP {
 
 // TestHostNetwork talks to servers outside of the guest: this test's, at an address that is not the guest's.
 func TestHostNetwork(t *testing.T) {
-	perl, err := exec.LookPath("perl")
-	if err != nil {
-		require.False(t, oracles, "%v", err)
-		t.Skip(err)
-	}
+	perl := tool(t, "perl")
 	ip := outsideAddress(t)
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: ip})
 	require.NoError(t, err)

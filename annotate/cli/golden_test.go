@@ -21,6 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/internal/browsertest"
 )
 
 // TestMain makes this binary the commands, for cases need a working directory of
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 	if f := commands[os.Getenv("ANNOTATE_TEST_COMMAND")]; f != nil {
 		os.Exit(f("@TOOL@", os.Args[1:], os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){"cgemu": func() { os.Exit(cgemu(os.Args)) }})
+	testscript.Main(browsertest.Suite{M: m}, map[string]func(){"cgemu": func() { os.Exit(cgemu(os.Args)) }})
 }
 
 // cgemu is as much of the command as the scripts need.

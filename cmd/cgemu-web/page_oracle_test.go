@@ -20,6 +20,8 @@ import (
 	"github.com/cgemu/cgemu/internal/browsertest"
 )
 
+func TestMain(m *testing.M) { os.Exit(browsertest.Suite{M: m}.Run()) }
+
 // thePage makes the page once, as make web does.
 var thePage = sync.OnceValues(func() (page []byte, err error) {
 	dir, err := os.MkdirTemp("", "cgemu-web-")

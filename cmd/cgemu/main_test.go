@@ -27,10 +27,11 @@ import (
 
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/browsertest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(cleaned{m}, map[string]func(){"cgemu": cgemuMain, writerName: main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
+	testscript.Main(cleaned{browsertest.Suite{M: m}}, map[string]func(){"cgemu": cgemuMain, writerName: main, "cg_annotate": main, "cg_diff": main, "cg_merge": main})
 }
 
 // cgemuMain is main, but shows progress as often as the environment says: a test of that must not depend on how

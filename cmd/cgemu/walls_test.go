@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cgemu/cgemu/internal/browsertest"
 	"github.com/cgemu/cgemu/internal/image/imagetest"
 	"github.com/cgemu/cgemu/internal/sandbox"
 )
@@ -41,11 +42,11 @@ var escapist = sync.OnceValues(func() (string, error) {
 var escapistDir string
 
 // A cleaned runs the tests and removes what they have built for all.
-type cleaned struct{ *testing.M }
+type cleaned struct{ browsertest.Suite }
 
 func (m cleaned) Run() int {
 	defer func() { os.RemoveAll(escapistDir) }()
-	return m.M.Run()
+	return m.Suite.Run()
 }
 
 // An outdoors is what a guest shall not get at: files, and sockets on which somebody listens.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -26,7 +27,14 @@ type recording struct {
 	cpu        string
 	images, ro []byte
 	states     []nativeState
-	cases      []recordedCase
+	// cases are those that were chosen, or, of a recording that was read, those that batches is at: a case takes 6 KB.
+	cases []recordedCase
+	// number is how many cases were read, encoded what they were read from.
+	number  int
+	encoded []byte
+
+	memory [dumpSize]byte // startMemory's
+	core   []byte         // oneCase's
 }
 
 // A recordedCase is an instruction that stands in front of an INT3, the state it starts from, and how it ended.
@@ -68,9 +76,10 @@ func stateSize(wide bool) int {
 }
 
 // core returns what an instruction can change, one field after the other. RIP counts from at.
-func (s *nativeState) core(at emu.Addr) []byte {
-	size := stateSize(s.FP.Components()&emu.XAVX512 != 0)
-	b := append(make([]byte, 0, size+coreSize), s.FP[:size]...)
+func (s *nativeState) core(at emu.Addr) []byte { return s.appendCore(nil, at) }
+
+func (s *nativeState) appendCore(b []byte, at emu.Addr) []byte {
+	b = append(b, s.FP[:stateSize(s.FP.Components()&emu.XAVX512 != 0)]...)
 	for _, r := range s.Regs {
 		b = binary.LittleEndian.AppendUint64(b, r)
 	}
@@ -174,9 +183,9 @@ func bit(on bool) byte {
 	return 0
 }
 
-// startMemory returns the data page and the stack page that a case starts from.
+// startMemory returns the data page and the stack page that a case starts from, until it is asked again.
 func (r *recording) startMemory(s *nativeState) []byte {
-	b := make([]byte, dumpSize)
+	b := r.memory[:]
 	s.reset(r.images, b[:emu.PageSize], b[emu.PageSize:])
 	return b
 }
@@ -273,20 +282,39 @@ func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {
 		s.setCore(0, r.take(uint64(stateSize(wide)+coreSize)))
 		rec.states = append(rec.states, s)
 	}
-	var layout slotLayout
-	n := r.index(len(r.rest)/leastCase + 1)
-	rec.cases = make([]recordedCase, 0, n) // they are large: to grow it would take longer than to read them
-	for range n {
-		rec.cases = append(rec.cases, r.oneCase(rec, &layout))
-	}
-	if len(r.rest) != 0 {
-		panic(errTorn)
-	}
+	rec.number = r.index(len(r.rest)/leastCase + 1)
+	rec.encoded = r.rest
+	rec.eachBatch(func() {})
 	return rec
 }
 
+// eachBatch calls f with cases of r in r.cases, as many as are executed together, until all have been there.
+func (r *recording) eachBatch(f func()) {
+	if r.encoded == nil {
+		all := r.cases
+		for r.cases = range slices.Chunk(all, recordedBatch) {
+			f()
+		}
+		r.cases = all
+		return
+	}
+	reader := recordingReader{r.encoded}
+	var layout slotLayout
+	for n := 0; n < r.number; n += len(r.cases) {
+		r.cases = slices.Grow(r.cases[:0], recordedBatch)[:min(recordedBatch, r.number-n)]
+		for i := range r.cases {
+			reader.oneCase(r, &layout, &r.cases[i])
+		}
+		f()
+	}
+	if len(reader.rest) != 0 {
+		panic(errTorn)
+	}
+}
+
 // oneCase reads the next case of rec.
-func (r *recordingReader) oneCase(rec *recording, layout *slotLayout) (c recordedCase) {
+func (r *recordingReader) oneCase(rec *recording, layout *slotLayout, c *recordedCase) {
+	*c = recordedCase{}
 	c.offset = r.index(slotSize - x86.MaxLen)
 	c.from = r.index(len(rec.states))
 	if c.code = r.text(); len(c.code) > x86.MaxLen {
@@ -300,23 +328,23 @@ func (r *recordingReader) oneCase(rec *recording, layout *slotLayout) (c recorde
 	if c.start.PatchLen = uint32(copy(c.start.Patch[:], patch)); int(c.start.PatchLen) != len(patch) {
 		panic(errTorn)
 	}
-	b := rec.states[c.from].core(0)
+	rec.core = rec.states[c.from].appendCore(rec.core[:0], 0)
+	b := rec.core
 	r.changes(b)
 	c.start.setCore(at, b)
 	r.changes(b)
 	c.end.state.setCore(at, b)
 	memory := r.rest
-	r.changes(make([]byte, dumpSize))
+	r.changes(rec.memory[:]) // to where they end
 	c.memory = memory[:len(memory)-len(r.rest)]
 	if c.end.fault.Vector = r.take(1)[0]; c.end.fault.Vector == emu.VecPF {
 		bits := r.take(1)[0]
 		c.end.fault.Write, c.end.fault.Exec = bits&1 != 0, bits>>1&1 != 0
 		c.end.fault.Addr = emu.Addr(r.number())
 	}
-	return c
 }
 
-// outcome returns how c, a case of r, ended.
+// outcome returns how c, a case of r, ended. Its dump is startMemory's.
 func (r *recording) outcome(c *recordedCase) outcome {
 	o := c.end
 	o.dump = r.startMemory(&c.start)
@@ -346,17 +374,16 @@ func (l *slotLayout) next(w int) emu.Addr {
 // batches calls f for the cases of r in batches: b is what to execute.
 func (r *recording) batches(f func(cases []recordedCase, b *batch)) {
 	b := newBatch()
-	for first := 0; first < len(r.cases); first += recordedBatch {
-		cases := r.cases[first:min(first+recordedBatch, len(r.cases))]
+	r.eachBatch(func() {
 		b.clear()
-		for i := range cases {
-			c := &cases[i]
+		for i := range r.cases {
+			c := &r.cases[i]
 			b.slot(int(c.start.World))
 			b.put(int(c.start.World), c.start.RIP, append(c.code[:len(c.code):len(c.code)], 0xcc))
 			b.jobs = append(b.jobs, c.start)
 		}
-		f(cases, b)
-	}
+		f(r.cases, b)
+	})
 }
 
 // testCase returns c as the comparison wants it.

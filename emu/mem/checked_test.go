@@ -42,7 +42,11 @@ var alike = map[string]func(*testing.T){
 
 // TestAllChecked runs the tests of what must be equal with checked spaces, and as on hosts with larger pages.
 func TestAllChecked(t *testing.T) {
-	for _, n := range []emu.Addr{emu.PageSize, 16 << 10, 64 << 10} {
+	pages := []emu.Addr{emu.PageSize, 16 << 10, 64 << 10}
+	if testing.Short() {
+		pages = pages[2:]
+	}
+	for _, n := range pages {
 		withHostPage(n, func() {
 			for name, test := range alike {
 				t.Run(fmt.Sprintf("%d KiB/%s", n>>10, name), test)

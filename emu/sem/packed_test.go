@@ -139,7 +139,11 @@ func eachPair(f func(a, b uint64)) {
 		}
 		return x
 	}
-	for range 20_000 {
+	n := 20_000
+	if testing.Short() {
+		n /= 10
+	}
+	for range n {
 		a, b := word(), word()
 		f(a, b)
 		f(a, choose(word(), a, b)) // alike in some bits

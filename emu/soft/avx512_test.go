@@ -14,7 +14,7 @@ import (
 // TestApproximations14 has the error that the SDM allows, and powers of two exact.
 func TestApproximations14(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 14))
-	for range 200_000 {
+	for range many(200_000) {
 		x := math.Float64frombits(r.Uint64()&(1<<52-1) | uint64(800+r.Uint32N(446))<<52)
 		for _, tt := range []struct {
 			f    func(uint64, Mode) (uint64, uint16)

@@ -107,7 +107,7 @@ func (f *Format) assemble(q *big.Int, place int, neg bool) uint64 {
 func TestArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, f := range []*Format{Float16, Float32, Float64} {
-		for range 20_000 {
+		for range many(20_000) {
 			rc := r.IntN(4)
 			x, y, z := f.finite(r), f.finite(r), f.finite(r)
 			a, b, c := f.value(x), f.value(y), f.value(z)
@@ -162,7 +162,7 @@ func (f *Format) finite(r *rand.Rand) uint64 {
 // TestIntegers compares conversions with Go's, where Go says what they are.
 func TestIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 100_000 {
+	for range many(100_000) {
 		i := int64(r.Uint64()) >> r.IntN(64)
 		got, status := Float64.FromInt(i, 0x1f80)
 		same(t, math.Float64bits(float64(i)), got, i)

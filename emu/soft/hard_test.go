@@ -75,7 +75,7 @@ func TestHard(t *testing.T) {
 		if name[len(name)-2:] == "32" {
 			format = Float32
 		}
-		for range 200_000 {
+		for range many(200_000) {
 			x, y := format.random(r), format.random(r)
 			mode := Mode(exceptions)<<modeMasks | Mode(r.IntN(64))
 			if r.IntN(2) == 0 {

@@ -28,7 +28,7 @@ func (x F80) signedPlaces() *big.Int {
 func TestRemainder(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	longest := 0
-	for range 10_000 {
+	for range many(10_000) {
 		x, y := randomF80(r, -40, 60), randomF80(r, -40, 60)
 		switch r.IntN(64) {
 		case 0: // many steps

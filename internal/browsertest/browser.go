@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Browser is a tab of a headless Chromium.
+// A Browser is a tab of a headless Chromium, with storage of its own.
 type Browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -31,19 +31,29 @@ type Browser struct {
 	problems []string // errors and warnings on the console, exceptions, breaches of the page's policy
 }
 
-// New starts a Chromium of its own, without a network to speak of. There
-// must be one.
-func New(t *testing.T) *Browser {
+// chromium starts the Chromium that has all tabs, without a network to speak of. There must be one. Suite ends it.
+var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := exec.LookPath("google-chrome")
 	if err != nil {
 		path, err = exec.LookPath("chromium")
 	}
-	require.NoError(t, err, "the tests of HTML pages need Chromium")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+	if err != nil {
+		return nil, fmt.Errorf("the tests of HTML pages need Chromium: %w", err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(ctx)
+	end = func() { cancel(); cancelAllocator() }
+	return ctx, chromedp.Do(ctx)
+})
+
+// New opens a tab, until the test ends. The tests are run by a Suite.
+func New(t *testing.T) *Browser {
+	require.NotNil(t, end, "TestMain runs a browsertest.Suite")
+	ctx, err := chromium()
+	require.NoError(t, err)
+	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	b := &Browser{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.event))
@@ -83,7 +93,7 @@ func (b *Browser) Clean() {
 // Do runs actions, for three minutes at most.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	// The first context that runs something is the browser's, so it has no limit.
+	// The first context that runs something is the tab's, so it has no limit.
 	done := make(chan error, 1)
 	go func() { done <- chromedp.Do(b.ctx, actions...) }()
 	select {

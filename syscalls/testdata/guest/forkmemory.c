@@ -11,12 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 1024, SIZE = PAGES * PAGE };
+enum { PAGE = 4096, PAGES = 256, SIZE = PAGES * PAGE };
 static unsigned char *mem;
 
-// fresh makes memory of which no two words are equal.
+// fresh makes memory of which no two words are equal, and behind it a page that is not to be touched.
 static unsigned char *fresh(void) {
-	unsigned long *p = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long *p = mmap(0, SIZE + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(p + SIZE / sizeof *p, PAGE, PROT_NONE);
 	for (unsigned long i = 0; i < SIZE / sizeof *p; i++) p[i] = (i + 1) * 0x9e3779b97f4a7c15;
 	return (unsigned char *)p;
 }
@@ -52,14 +53,14 @@ static void backwards(void) {
 	reads();
 }
 static void unmaps(void) {
-	munmap(mem + 100 * PAGE, 50 * PAGE);
-	printf("  %d %x\n", write(1, mem + 100 * PAGE, 1) < 0 ? errno : 0, sum(mem + 150 * PAGE, SIZE - 150 * PAGE));
+	munmap(mem + 25 * PAGE, 12 * PAGE);
+	printf("  %d %x\n", write(1, mem + 25 * PAGE, 1) < 0 ? errno : 0, sum(mem + 37 * PAGE, SIZE - 37 * PAGE));
 }
 static void protects(void) {
-	mprotect(mem + 100 * PAGE, 50 * PAGE, PROT_READ);
+	mprotect(mem + 25 * PAGE, 12 * PAGE, PROT_READ);
 	reads();
-	mem[99 * PAGE] = 1;
-	mem[100 * PAGE] = 1; // SIGSEGV
+	mem[24 * PAGE] = 1;
+	mem[25 * PAGE] = 1; // SIGSEGV
 }
 static void hides(void) {
 	mprotect(mem, SIZE, PROT_NONE);
@@ -67,7 +68,7 @@ static void hides(void) {
 	writes();
 }
 static void discards(void) {
-	madvise(mem + 10 * PAGE, 700 * PAGE, MADV_DONTNEED);
+	madvise(mem + 3 * PAGE, 175 * PAGE, MADV_DONTNEED);
 	writes();
 }
 static void moves(void) {
@@ -76,21 +77,21 @@ static void moves(void) {
 	printf("  %x\n", sum(p, 2 * SIZE));
 }
 static void replaces(void) {
-	mmap(mem + 200 * PAGE, 10 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	mmap(mem + 50 * PAGE, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	writes();
 }
 static void nests(void) {
 	for (int i = 0; i < 5; i++) {
-		mem[i * 64 * PAGE]++;
+		mem[i * 16 * PAGE]++;
 		int st, pid = fork();
 		if (pid) {
-			mem[i * 64 * PAGE + PAGE]++;
+			mem[i * 16 * PAGE + PAGE]++;
 			waitpid(pid, &st, 0);
 			printf("  %d %x\n", i, sum(mem, SIZE));
 			fflush(stdout);
 			_exit(0);
 		}
-		mem[(i * 64 + 32) * PAGE]++;
+		mem[(i * 16 + 8) * PAGE]++;
 	}
 	reads();
 }
@@ -119,7 +120,7 @@ static void strings(void) { // REP, over all of it
 	const unsigned char *from = mem;
 	asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 	to = mem + 3 * PAGE + 7;
-	n = 300 * PAGE;
+	n = 75 * PAGE;
 	asm volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(9) : "memory");
 	n = SIZE;
 	to = mem;
@@ -139,18 +140,18 @@ static void straddles(void) { // vectors and x87 across pages, read-modify-write
 static void calls(void) { // the kernel reads and writes it
 	int fds[2], f = memfd_create("f", 0);
 	pipe(fds);
-	struct iovec v[3] = {{mem + 30 * PAGE - 3, 6}, {mem + 500 * PAGE, PAGE}, {mem + PAGE, 10}};
+	struct iovec v[3] = {{mem + 30 * PAGE - 3, 6}, {mem + 125 * PAGE, PAGE}, {mem + PAGE, 10}};
 	printf("  %ld %ld", (long)write(f, mem, SIZE), (long)writev(fds[1], v, 3));
 	v[0].iov_base = mem + 60 * PAGE - 3;
-	v[1].iov_base = mem + 900 * PAGE + 1;
-	printf(" %ld %ld %ld\n", (long)readv(fds[0], v, 3), (long)pread(f, mem + 300 * PAGE + 100, 100 * PAGE, 5), (long)pread(f, mem + (PAGES - 2) * PAGE, 3 * PAGE, 0) > 0);
+	v[1].iov_base = mem + 225 * PAGE + 1;
+	printf(" %ld %ld %ld\n", (long)readv(fds[0], v, 3), (long)pread(f, mem + 75 * PAGE + 100, 25 * PAGE, 5), (long)pread(f, mem + (PAGES - 2) * PAGE, 3 * PAGE, 0) > 0);
 	reads();
 }
 
 static void *thread(void *arg) {
 	for (int i = (long)arg; i < PAGES; i += 4) {
 		mem[i * PAGE]++;
-		if (i % 100 == 0 && fork() == 0) {
+		if (i % 25 == 0 && fork() == 0) {
 			mem[i * PAGE + 1]++;
 			_exit(mem[i * PAGE + 1] & 15);
 		}
@@ -220,9 +221,9 @@ static void many(void) {
 		if (!(pids[i] = fork())) {
 			close(fds[1]);
 			read(fds[0], &c, 1);
-			_exit(sum(mem + (i * 10) * PAGE, 3 * PAGE) & 63);
+			_exit(sum(mem + i * 4 * PAGE, 3 * PAGE) & 63);
 		}
-		mem[i * 10 * PAGE + PAGE]++;
+		mem[i * 4 * PAGE + PAGE]++;
 	}
 	munmap(mem, SIZE / 2);
 	close(fds[1]);
@@ -244,7 +245,7 @@ int main(void) {
 	for (int round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 			child(all[i].name, all[i].f);
-			mem[i * 17 * PAGE + round]++;
+			mem[i * 15 * PAGE + round]++;
 		}
 		// The same by the parent, while a child waits.
 		for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
