@@ -129,8 +129,8 @@ func (b *Browser) Eval(expression string) string {
 // Is waits until an expression has a value.
 func (b *Browser) Is(want, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(3 * time.Minute) // slow machines: what waits that long has failed
-	for {
+	deadline := time.Now().Add(3 * time.Minute)                                        // slow machines: what waits that long has failed
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) { // each question costs the page time
 		got := b.Eval(expression)
 		if got == want {
 			return
@@ -138,7 +138,7 @@ func (b *Browser) Is(want, expression string) {
 		if time.Now().After(deadline) {
 			require.Equal(b.t, want, got, expression)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 
