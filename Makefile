@@ -69,8 +69,9 @@ ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDiges
 # Tests of each engine, of which Unicorn alone is new with the tags.
 ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 
+# Wine, which is the last of the package that takes longest, waits half of its time: one test more at a time than there are CPUs.
 tagged-oracles:
-	go test $(FLAGS) -vet=off -tags oracles,unicorn -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -vet=off -tags oracles,unicorn -parallel $$(($$(nproc) + 1)) -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits.
 portable:

@@ -19,6 +19,7 @@ import (
 
 // TestUnicornStatic compares the engines on the static programs, compiled for x86-64-v1.
 func TestUnicornStatic(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, p := range staticPrograms(t) {
 		switch filepath.Base(p.src) {
@@ -38,6 +39,7 @@ func TestUnicornStatic(t *testing.T) {
 // TestUnicornConformance compares the engines on programs of syscalls/testdata/guest: threads, processes,
 // memory. It is a third of them: what calls do is not the engine's.
 func TestUnicornConformance(t *testing.T) {
+	t.Parallel()
 	sources, err := filepath.Glob("syscalls/testdata/guest/*.c")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(sources), 12)
@@ -64,6 +66,7 @@ func TestUnicornConformance(t *testing.T) {
 
 // TestUnicornThreads compares the engines on programs whose threads take turns.
 func TestUnicornThreads(t *testing.T) {
+	t.Parallel()
 	sources, err := filepath.Glob("syscalls/testdata/threads/*.c")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(sources), 10)
@@ -82,6 +85,7 @@ func TestUnicornThreads(t *testing.T) {
 
 // TestUnicornDynamic compares the engines on programs as they are installed.
 func TestUnicornDynamic(t *testing.T) {
+	t.Parallel()
 	dir := files(t)
 	for _, args := range [][]string{
 		{"/bin/bash", "-c", `f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i; done; ls tree | sort; exit 3`},
