@@ -56,6 +56,27 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestGenerate knows the test that compares what each of the go:generate directives makes with what is there: make check does not generate.
+func TestGenerate(t *testing.T) {
+	compared := map[string]string{ // by the directive's file: the file and the name of the test
+		"syscalls/doc.go": "syscalls/table_test.go TestSupportTable", "emu/x86/form.go": "emu/x86/gen/gen_test.go TestTablesCurrent",
+		"emu/interp/uop.go": "emu/interp/gen/main_test.go TestGenerated", "docs/pictures/main.go": "docs/pictures/main_test.go TestPictures",
+	}
+	found := map[string]bool{}
+	eachSource(t, func(file, text string) {
+		if n := strings.Count("\n"+text, "\n//go:generate "); n > 0 && filepath.Ext(file) == ".go" {
+			require.Equal(t, 1, n, file)
+			found[file] = true
+			in, test, _ := strings.Cut(compared[file], " ")
+			require.NotEmpty(t, test, "nothing compares what the directive in %s makes", file)
+			source, err := os.ReadFile(in)
+			require.NoError(t, err)
+			require.Contains(t, string(source), "func "+test+"(")
+		}
+	})
+	require.Len(t, found, len(compared))
+}
+
 // document reports whether a name is that of a document of ours, and not one that a test makes up.
 func document(name string) bool {
 	return !strings.Contains(name, "$") && path.Base(name) != "out.md" && path.Base(name) != "report.md"

@@ -83,7 +83,7 @@ func hostPrograms(t *testing.T, dir string) {
 	}
 }
 
-// smallImage makes a tar of a root with bash, perl, python3 and sqlite3 of this machine.
+// smallImage makes a tar of a root with bash, perl, python3 with its bytecode, which takes long to make, and sqlite3 of this machine.
 func smallImage(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "root.tar")
 	script := `set -e

@@ -25,8 +25,8 @@ import (
 
 var referenceArgs = []string{"--vex-guest-chase=no", "--vex-iropt-level=0"}
 
-// valgrind runs a tool of Valgrind in dir with an empty environment. Where two threads want one lock, Go's runtime reads the clock
-// by RDTSCP, which Valgrind 3.19 has not: such a run is repeated.
+// valgrind runs a tool of Valgrind in dir with an empty environment. When two threads want one lock Go's runtime executes RDTSCP, which
+// Valgrind 3.19 does not know: such a run is repeated.
 func valgrind(t *testing.T, dir string, args ...string) (stdout, stderr []byte) {
 	t.Helper()
 	for try := 1; ; try++ {

@@ -195,7 +195,7 @@ type conformanceRun struct {
 	change func(c *cgemu.Config)
 }
 
-// fileless are programs that take long, and to which it is all the same where files are.
+// fileless are programs that take long and are not about files: they run once, not with each way of having files.
 var fileless = map[string]bool{"cpuclocks": true, "cputime": true, "forkmemory": true}
 
 // conformanceRuns are the ways to run one, of which the first writes a trace. With the tag oracles it is the interpreter alone: the tests without

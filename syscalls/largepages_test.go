@@ -27,7 +27,7 @@ func TestLargePages(t *testing.T) {
 	programs := map[string]string{}
 	for _, src := range sources {
 		name := strings.TrimSuffix(filepath.Base(src), ".c")
-		if onLargePages[name] == oracles || name == "inet6" || name == "cputime" { // which takes long, and is about other things
+		if onLargePages[name] == oracles || name == "inet6" {
 			continue
 		}
 		prog := filepath.Join(t.TempDir(), name)

@@ -91,10 +91,9 @@ func TestProcesses(t *testing.T) {
 		"git":          {"bash", "-c", gitCommit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, name := range append([]string{args[0]}, map[string][]string{"make": {"make", "gcc"}, "git": {"git"}}[name]...) {
-				if p := tool(t, name); name == args[0] {
-					args[0] = p
-				}
+			args[0] = tool(t, args[0])
+			for _, needed := range map[string][]string{"make": {"make", "gcc"}, "git": {"git"}}[name] {
+				tool(t, needed)
 			}
 			alike(t)
 			want, status := nativeRun(t, args, env)

@@ -170,7 +170,7 @@ func tool(t testing.TB, name string) string {
 	return path
 }
 
-// alike ends a test of which the tag oracles says no more than that what it needs has to be there: make test runs it.
+// alike ends a test with the tag oracles, which changes no more of it than that what it needs has to be installed: make test has run it.
 func alike(t testing.TB) {
 	t.Helper()
 	if oracles {

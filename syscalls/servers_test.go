@@ -158,10 +158,9 @@ func TestServers(t *testing.T) {
 		"netcat":      {[]string{"bash", "-c", netcat}, []string{"nc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, name := range append(tt.tools, tt.args[0]) {
-				if p := tool(t, name); name == tt.args[0] {
-					tt.args[0] = p
-				}
+			tt.args[0] = tool(t, tt.args[0])
+			for _, needed := range tt.tools {
+				tool(t, needed)
 			}
 			alike(t)
 			want, status := nativeRun(t, tt.args, env)

@@ -27,14 +27,14 @@ type recording struct {
 	cpu        string
 	images, ro []byte
 	states     []nativeState
-	// cases are those that were chosen, or, of a recording that was read, those that batches is at: a case takes 6 KB.
+	// cases are all that were chosen, if this machine is being recorded. Of a recording that was read they are one batch, decoded when its turn comes: a case takes 6 KB.
 	cases []recordedCase
-	// number is how many cases were read, encoded what they were read from.
+	// number is how many cases a recording that was read has, encoded where they are.
 	number  int
 	encoded []byte
 
-	memory [dumpSize]byte // startMemory's
-	core   []byte         // oneCase's
+	memory [dumpSize]byte // what startMemory returns
+	core   []byte         // where oneCase makes states
 }
 
 // A recordedCase is an instruction that stands in front of an INT3, the state it starts from, and how it ended.
@@ -288,7 +288,7 @@ func decodeRecording(v vendor, wide bool, r *recordingReader) *recording {
 	return rec
 }
 
-// eachBatch calls f with cases of r in r.cases, as many as are executed together, until all have been there.
+// eachBatch calls f for one batch after the other, which is in r.cases meanwhile.
 func (r *recording) eachBatch(f func()) {
 	if r.encoded == nil {
 		all := r.cases
@@ -335,7 +335,7 @@ func (r *recordingReader) oneCase(rec *recording, layout *slotLayout, c *recorde
 	r.changes(b)
 	c.end.state.setCore(at, b)
 	memory := r.rest
-	r.changes(rec.memory[:]) // to where they end
+	r.changes(rec.memory[:]) // which nobody reads: it is their length that is wanted
 	c.memory = memory[:len(memory)-len(r.rest)]
 	if c.end.fault.Vector = r.take(1)[0]; c.end.fault.Vector == emu.VecPF {
 		bits := r.take(1)[0]

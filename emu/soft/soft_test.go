@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// many is how many operands a comparison tries: n, with -short, under an emulator, a tenth.
+// many returns how many random operands a test compares: n, or with -short, for runs under an emulator, a tenth of them.
 func many(n int) int {
 	if testing.Short() {
 		return n / 10

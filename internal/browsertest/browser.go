@@ -5,6 +5,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,12 +46,27 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	end = func() { cancel(); cancelAllocator() }
-	return ctx, chromedp.Do(ctx)
+	return ctx, do(ctx)
 })
 
-// New opens a tab, until the test ends. The tests are run by a Suite.
+// patience is how long an answer may take, on a slow machine too: what takes longer has failed.
+const patience = 3 * time.Minute
+
+// do runs actions, of which the first in a context starts what that is for: the context itself has no limit.
+func do(ctx context.Context, actions ...chromedp.Action[chromedp.Void]) error {
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(ctx, actions...) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errors.New("the browser does not answer")
+	}
+}
+
+// New opens a tab, which the end of the test closes. TestMain has the tests run by a Suite.
 func New(t *testing.T) *Browser {
-	require.NotNil(t, end, "TestMain runs a browsertest.Suite")
+	require.NotNil(t, end, "TestMain has to run the tests by a browsertest.Suite")
 	ctx, err := chromium()
 	require.NoError(t, err)
 	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
@@ -90,18 +106,10 @@ func (b *Browser) Clean() {
 	require.Empty(b.t, b.problems)
 }
 
-// Do runs actions, for three minutes at most.
+// Do runs actions.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	// The first context that runs something is the tab's, so it has no limit.
-	done := make(chan error, 1)
-	go func() { done <- chromedp.Do(b.ctx, actions...) }()
-	select {
-	case err := <-done:
-		require.NoError(b.t, err)
-	case <-time.After(3 * time.Minute):
-		require.Fail(b.t, "the browser does not answer")
-	}
+	require.NoError(b.t, do(b.ctx, actions...))
 }
 
 // Open loads a page, of which fragment is a part.
@@ -126,11 +134,11 @@ func (b *Browser) Eval(expression string) string {
 	return v
 }
 
-// Is waits until an expression has a value.
+// Is waits until an expression has a value. It asks less and less often, since each question takes the page some time.
 func (b *Browser) Is(want, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(3 * time.Minute)                                        // slow machines: what waits that long has failed
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) { // each question costs the page time
+	deadline := time.Now().Add(patience)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
 		got := b.Eval(expression)
 		if got == want {
 			return

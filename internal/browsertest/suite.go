@@ -1,13 +1,13 @@
 package browsertest
 
-// A Suite is the tests of a package that have tabs of one Chromium: the first of
-// them starts it, and it ends behind the last one.
+// A Suite is the tests of a package, which share a Chromium: the first one that
+// needs it starts it, and it ends when all have run.
 type Suite struct {
 	// M is what runs the tests, as TestMain has it.
 	M interface{ Run() int }
 }
 
-// end ends the Chromium, if it was started; nil if no Suite would call it.
+// end ends the Chromium, if it was started. It is nil where no Suite will call it.
 var end func()
 
 // Run runs the tests.

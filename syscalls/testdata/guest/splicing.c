@@ -117,11 +117,11 @@ static void waits(void) {
 static volatile int alarms;
 static void on_alarm(int sig) { alarms++; }
 
-// long_one lets a signal come while a quarter of a gigabyte is moved, which a signal that is ignored does not stop.
+// long_one lets a signal come while half a gigabyte is moved, which a signal that is ignored does not stop.
 static void long_one(void) {
 	int f = open("f", O_RDWR | O_TRUNC), null = open("/dev/null", O_WRONLY);
-	struct itimerval soon = {{0}, {0, 1000}};
-	const size_t much = 0x10000000;
+	struct itimerval soon = {{0}, {0, 3000}};
+	const size_t much = 0x20000000;
 	ftruncate(f, 3l << 30);
 	for (int ignored = 0; ignored < 2; ignored++) {
 		off_t at = 1000;
