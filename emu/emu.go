@@ -166,7 +166,7 @@ type Engine interface {
 	// The budget is checked where control flow can repeat, at taken backward jumps,
 	// calls and indirect jumps, so a run may pass it by what lies between two of
 	// them. What is taken off it there is the length of the straight run of instructions that ends
-	// there: since the last jump, taken or not, or other instruction that leaves such a run, or since
+	// there: since the last jump, taken or not, or other instruction that ends such a run (sem.Machine.EndsRun), or since
 	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew. A call or
 	// an indirect jump that has a mark is not checked.
 	//

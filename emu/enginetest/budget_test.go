@@ -37,22 +37,27 @@ const (
 	callStep                      // of the next instruction
 	jumpIndStep                   // forwards
 	pointStep                     // lea of a later instruction, for jumpIndStep
+	approxStep                    // rcpps, which generated code leaves on some hosts
+	vexStep                       // vpxor, which it leaves for a guest with AVX-512 on a host without
+	wideStep                      // vpxord with a prefix of AVX-512
 	callsStep                     // syscall
 	endStep                       // ud2
 )
 
 var budgetLengths = [...]int{plainStep: 1, storeStep: 7, startStep: 5, countStep: 2, jmpStep: 5, jzStep: 6, backStep: 6,
-	callStep: 5, jumpIndStep: 2, pointStep: 7, callsStep: 2, endStep: 2}
+	callStep: 5, jumpIndStep: 2, pointStep: 7, approxStep: 3, vexStep: 4, wideStep: 6, callsStep: 2, endStep: 2}
 
 // A budgetProgram is straight runs of many lengths, in loops.
 type budgetProgram struct {
+	model *emu.Model
+	wide  bool // for a CPU that has AVX-512
 	steps []budgetStep
 	marks map[emu.Addr]bool
 	code  []byte
 }
 
-func newBudgetProgram(r *rand.Rand, at emu.Addr) *budgetProgram {
-	p := &budgetProgram{marks: map[emu.Addr]bool{}}
+func newBudgetProgram(r *rand.Rand, at emu.Addr, model *emu.Model) *budgetProgram {
+	p := &budgetProgram{model: model, wide: model.Has("avx512f"), marks: map[emu.Addr]bool{}}
 	add := func(k budgetKind, to int) { p.steps = append(p.steps, budgetStep{kind: k, to: to}) }
 	for range 1 + r.IntN(5) {
 		add(startStep, 0)
@@ -74,6 +79,12 @@ func newBudgetProgram(r *rand.Rand, at emu.Addr) *budgetProgram {
 				add(jumpIndStep, 0)
 			case k < 11:
 				add(callsStep, 0)
+			case k < 12:
+				add(approxStep, 0)
+			case k < 14 && model.Has("avx"):
+				add(vexStep, 0)
+			case k < 15 && p.wide:
+				add(wideStep, 0)
 			default:
 				add(plainStep, 0)
 			}
@@ -123,6 +134,12 @@ func (s budgetStep) encode(p *budgetProgram) []byte {
 		return rel(0x48, 0x8d, 0x05)
 	case jumpIndStep:
 		return []byte{0xff, 0xe0}
+	case approxStep:
+		return []byte{0x0f, 0x53, 0xc8}
+	case vexStep:
+		return []byte{0xc5, 0xf1, 0xef, 0xc9}
+	case wideStep:
+		return []byte{0x62, 0xf1, 0x75, 0x48, 0xef, 0xc9}
 	case callsStep:
 		return []byte{0x0f, 0x05}
 	case endStep:
@@ -182,6 +199,12 @@ func (p *budgetProgram) stops(n int64) (stops []string) {
 				continue
 			}
 			run = 0
+		case approxStep, wideStep:
+			run = 0
+		case vexStep:
+			if p.wide {
+				run = 0
+			}
 		case callsStep:
 			at++
 			stop(emu.StopSyscall)
@@ -209,7 +232,7 @@ func TestBudget(t *testing.T) {
 	if testing.Short() {
 		programs = 30
 	}
-	for _, u := range engines {
+	for _, u := range append(lesserEngines, engines...) {
 		if u.budget != emu.NoBudget {
 			continue // as the same engine without
 		}
@@ -217,7 +240,11 @@ func TestBudget(t *testing.T) {
 			t.Run(fmt.Sprintf("%s interrupted=%v", u.name, interrupted), func(t *testing.T) {
 				r := newRand("budgets")
 				for i := range programs {
-					p := newBudgetProgram(r, 0x10000+emu.Addr(r.IntN(emu.PageSize)))
+					model := u.model
+					if model == nil || u.wide != nil && i%3 == 0 {
+						model = u.wide
+					}
+					p := newBudgetProgram(r, 0x10000+emu.Addr(r.IntN(emu.PageSize)), model(t))
 					n := int64(1 + r.IntN(300))
 					want, got := p.stops(n), runBudget(t, u, p, n, interrupted)
 					for k := range want {
@@ -250,7 +277,7 @@ func runBudget(t *testing.T, u engineUnderTest, p *budgetProgram, n int64, inter
 	const stack = emu.Addr(0x80000)
 	space := newSpace(t)
 	defer space.Close()
-	e, err := u.make(space, u.model(t), testEnv{})
+	e, err := u.make(space, p.model, testEnv{})
 	require.NoError(t, err)
 	defer e.Close()
 	space.OnInvalidate(e.Invalidate)

@@ -24,6 +24,15 @@ var modelFeature = map[x86.Feature]string{
 	x86.FeatSHA: "sha_ni", x86.FeatFSGSBASE: "fsgsbase", x86.FeatRDPID: "rdpid",
 }
 
+// Further are features that a CPU with AVX-512 may lack.
+var Further = []x86.Feature{
+	x86.FeatAVX512IFMA, x86.FeatAVX512VBMI, x86.FeatAVX512VBMI2, x86.FeatAVX512VNNI, x86.FeatAVX512BITALG, x86.FeatAVX512VPOPCNTDQ,
+	x86.FeatGFNI, x86.FeatVAES, x86.FeatVPCLMUL,
+}
+
+// FeatureName returns what Linux calls a feature that engines know, "" if all CPUs have it.
+func FeatureName(f x86.Feature) string { return modelFeature[f] }
+
 // Features returns which instructions a guest on m may use.
 func Features(m *emu.Model) *[256]bool {
 	var f [256]bool

@@ -59,6 +59,8 @@ type insn struct {
 	// effects are what it may count, plan the number of what it counts each time.
 	effects hooks.Effects
 	plan    uint16
+	// endsRun is what sem.Machine.EndsRun says of it: its block ends, too.
+	endsRun bool
 	// inverted says that a conditional branch is recorded as taken if it is not.
 	inverted bool
 	// own has the counts of events that do not follow from the plan, nil if there are none.
@@ -111,9 +113,9 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 		in.effects = context.Next(&in.Inst)
 		in.effects.Refs = slices.Clone(in.effects.Refs)
 		in.plan, in.inverted = e.planOf(&in), !hooks.Taken(&in.Inst, true)
-		in.execute = e.executes(&in.Insn)
+		in.execute, in.endsRun = e.executes(&in.Insn), e.machine.EndsRun(&in.Insn)
 		b.insns = append(b.insns, in)
-		if a = in.Next(); in.Kind.Ends() || in.Flow != x86.FlowNext {
+		if a = in.Next(); in.endsRun || in.Flow != x86.FlowNext {
 			break
 		}
 	}

@@ -113,7 +113,7 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 func (e *Engine) leave(b *block, i int) *emu.Stop {
 	e.uncount(b, i+1)
 	e.gatherRest(b)
-	if e.run = (e.run + i + 1) % emu.MaxRun; b.insns[i].Kind.Ends() {
+	if e.run = (e.run + i + 1) % emu.MaxRun; b.insns[i].endsRun {
 		e.run = 0
 	}
 	return nil

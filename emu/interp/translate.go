@@ -48,7 +48,7 @@ func (e *Engine) translate(b *block) {
 	last := &b.insns[len(b.insns)-1]
 	switch {
 	case last.Kind == guest.Branch:
-	case len(b.insns) == maxInsns && !last.Kind.Ends():
+	case (len(b.insns) == maxInsns || last.endsRun) && !last.Kind.Ends():
 		b.through = uint64(last.Next())
 		t.emit(uop{code: opThrough})
 	default:

@@ -5,7 +5,6 @@ package jit
 import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
@@ -31,6 +30,8 @@ type ginsn struct {
 	// follow says that the block goes on behind this jump: at its target for JMP, CALL and, if
 	// again is set, for Jcc; else at the next instruction.
 	follow, again bool
+	// endsRun is what sem.Machine.EndsRun says of it.
+	endsRun bool
 	// effects are what it may count, if details count.
 	effects hooks.Effects
 }
@@ -41,10 +42,11 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	if !e.decoder.Decode(&g.Insn, a) {
 		return false
 	}
+	g.endsRun = e.machine.EndsRun(&g.Insn)
 	if g.Kind == guest.Emulated && copiesApproximation(&g.Insn) {
 		g.Kind = guest.Plain
 	}
-	if g.Kind == guest.Plain && (e.lacks[g.Feature] || e.emulatesWide && (sem.NeedsAVX512(&g.Insn) || e.machine.ZeroesBeyond(&g.Insn))) {
+	if g.Kind == guest.Plain && e.wide && (e.emulatesWide || e.lacks[g.Feature]) && e.machine.Wide(&g.Insn) {
 		g.Kind = guest.Emulated
 	}
 	return true
@@ -90,6 +92,11 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 		switch {
 		case g.Kind.Ends():
 			return endLeaves
+		case g.Flow == x86.FlowNext && g.endsRun:
+			if len(e.block) >= maxInsns {
+				return endLength
+			}
+			run = 0
 		case g.Flow == x86.FlowNext:
 		case g.Flow == x86.FlowJcc && g.Dest() == pc && !e.budgeted:
 			if loop == 0 {

@@ -27,17 +27,10 @@ func features(m *emu.Model) *[256]bool {
 	return f
 }
 
-// further are features of CPUs with AVX-512 that not all of them have. What the host lacks of them is executed in Go.
-var further = map[x86.Feature]string{
-	x86.FeatAVX512IFMA: "avx512ifma", x86.FeatAVX512VBMI: "avx512vbmi", x86.FeatAVX512VBMI2: "avx512_vbmi2", x86.FeatAVX512VNNI: "avx512_vnni",
-	x86.FeatAVX512BITALG: "avx512_bitalg", x86.FeatAVX512VPOPCNTDQ: "avx512_vpopcntdq",
-	x86.FeatGFNI: "gfni", x86.FeatVAES: "vaes", x86.FeatVPCLMUL: "vpclmulqdq",
-}
-
-// lacking returns which further features the host lacks, all of them if it has no AVX-512.
+// lacking returns which of guest.Further the host lacks, all of them if it has no AVX-512. Go executes their instructions.
 func lacking(avx512 bool) (lacks [256]bool) {
-	for feature, name := range further {
-		lacks[feature] = !avx512 || !hostFlags()[name]
+	for _, f := range guest.Further {
+		lacks[f] = !avx512 || !hostFlags()[guest.FeatureName(f)]
 	}
 	return lacks
 }

@@ -155,7 +155,7 @@ func (e *Engine) emitInsns() {
 		}
 		e.overwritten(g)
 		e.emitRetry(i)
-		if run++; g.Flow != x86.FlowNext {
+		if run++; g.Flow != x86.FlowNext || g.endsRun {
 			run = 0
 		}
 	}
@@ -173,7 +173,7 @@ func (e *Engine) emitEnd() {
 	e.reload(0xffff)
 	if falls {
 		e.flushRSP()
-		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 {
+		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 && !last.endsRun {
 			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), t: e.t, insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))

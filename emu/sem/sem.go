@@ -2,6 +2,7 @@ package sem
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -76,8 +77,18 @@ func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
 	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
 }
 
-// NeedsAVX512 reports whether a CPU without AVX-512 lacks g's encoding, or the mask registers that it names.
-func NeedsAVX512(g *guest.Insn) bool {
+// Wide reports whether g needs all that the guest's CPU with AVX-512 has: a host without may have to leave it to Execute.
+func (m *Machine) Wide(g *guest.Insn) bool {
+	return m.Model.XCR0&emu.XZMMH != 0 && (needsAVX512(g) || m.ZeroesBeyond(g) || slices.Contains(guest.Further, g.Feature))
+}
+
+// EndsRun reports whether a straight run of instructions, as budgets know it (emu.Engine), ends behind g: what an engine stops at, or leaves to Execute on some host.
+func (m *Machine) EndsRun(g *guest.Insn) bool {
+	return g.Kind.Ends() || g.Kind == guest.Plain && m.Wide(g)
+}
+
+// needsAVX512 reports whether a CPU without AVX-512 lacks g's encoding, or the mask registers that it names.
+func needsAVX512(g *guest.Insn) bool {
 	for i := range g.NArgs {
 		if g.Args[i].Kind == x86.ArgMask {
 			return true

@@ -161,17 +161,17 @@ func (e *Engine) describe(g *guest.Insn) *insn {
 	toNext := (g.Flow == x86.FlowJcc || g.Flow == x86.FlowLoop) && g.Target == 0
 	return &insn{
 		length: g.Len, kind: kind, flow: g.Flow, refs: slices.Clone(x.Refs), plan: e.planOf(&g.Inst, &x),
-		indirect: x.Indirect, retries: hooks.Retries(&g.Inst), contextual: contextual(g), budget: budgetOf(g),
+		indirect: x.Indirect, retries: hooks.Retries(&g.Inst), contextual: contextual(g), budget: e.budgetOf(g),
 		toNext: toNext, inverted: !hooks.Taken(&g.Inst, true),
 		special: special(g) || e.details() && (toNext || e.outside(g, x.Refs)),
 	}
 }
 
 // budgetOf returns what an instruction is to the budget.
-func budgetOf(g *guest.Insn) uint64 {
+func (e *Engine) budgetOf(g *guest.Insn) uint64 {
 	switch g.Flow {
 	case x86.FlowNext:
-		if g.Kind.Ends() {
+		if e.machine.EndsRun(g) {
 			return endsRun
 		}
 		return 0
