@@ -112,7 +112,7 @@ func receiveControl(t *task.Thread, s Socket, m *InMessage, h msghdr) (uint64, l
 	for _, c := range m.control {
 		put(c)
 	}
-	if s.Sock().Family == linux.AF_UNIX && s.Sock().Opts.passCred {
+	if s.Sock().Family == linux.AF_UNIX && s.Sock().Opts.passCred && !m.bare {
 		put(controlMessage{linux.SOL_SOCKET, linux.SCM_CREDENTIALS, m.cred.encode()})
 	}
 	if len(m.Files) > 0 {

@@ -43,6 +43,8 @@ type InMessage struct {
 	Files   []files.File
 	cred    credential
 	control []controlMessage
+	// bare says that nothing comes along: it is the end of what a SOCK_SEQPACKET has.
+	bare bool
 }
 
 // Transmit sends m, and waits as long as the socket's timeout allows. t.Call.Done is what was sent before waiting.

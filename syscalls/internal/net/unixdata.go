@@ -255,6 +255,7 @@ func (s *UnixSocket) receive(t *task.Thread, m *InMessage) (uint64, linux.Errno)
 	if e := s.cannotReceive(); e != 0 {
 		return 0, e
 	}
+	m.bare = s.Queue.empty() && s.Type == linux.SOCK_SEQPACKET
 	if s.Queue.empty() {
 		return 0, s.resultWhenEmpty(m)
 	}

@@ -515,6 +515,24 @@ static void passing(void) {
 	getsockopt(s, SOL_SOCKET, SO_PEERCRED, &u, &n);
 	printf("%d %d %d\n", u.pid, u.uid, u.gid);
 	close(s);
+	// At the end of a stream come credentials that are all zero, at that of packets none.
+	for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type += SOCK_SEQPACKET - SOCK_STREAM) {
+		char c[64];
+		struct iovec v = {c, sizeof c};
+		struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = c, .msg_controllen = sizeof c};
+		socketpair(AF_UNIX, type, 0, p);
+		setsockopt(p[1], SOL_SOCKET, SO_PASSCRED, &one, sizeof one);
+		R(send(p[0], "last", 4, 0));
+		shutdown(p[0], SHUT_WR);
+		R(recvfd(p[1], 64, 256, 0));
+		R(recvmsg(p[1], &m, 0));
+		printf("control %d\n", (int)m.msg_controllen);
+		if (m.msg_controllen) {
+			memcpy(&u, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof u);
+			printf("%d %d %d\n", u.pid, u.uid, u.gid);
+		}
+		close(p[0]), close(p[1]);
+	}
 }
 
 // What has the inode number of a socket file that is no more is not that socket.
