@@ -49,7 +49,7 @@ var table = [...]task.Entry{
 	38:  {Name: "setitimer", Level: task.Full, Handler: sysSetitimer, Note: ""},
 	39:  {Name: "getpid", Level: task.Full, Handler: sysGetpid, Note: ""},
 	40:  {Name: "sendfile", Level: task.Full, Handler: sysSendfile, Note: ""},
-	41:  {Name: "socket", Level: task.Partial, Handler: sysSocket, Note: "AF_UNIX, TCP and UDP of AF_INET and AF_INET6, and AF_NETLINK, as far as it tells of interfaces"},
+	41:  {Name: "socket", Level: task.Partial, Handler: sysSocket, Note: "AF_UNIX, TCP and UDP of AF_INET and AF_INET6, and AF_NETLINK, as far as it tells of interfaces and devices"},
 	42:  {Name: "connect", Level: task.Full, Handler: sysConnect, Note: ""},
 	43:  {Name: "accept", Level: task.Full, Handler: sysAccept, Note: ""},
 	44:  {Name: "sendto", Level: task.Partial, Handler: sysSendto, Note: "urgent data by TCP only"},

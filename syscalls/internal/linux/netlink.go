@@ -2,10 +2,12 @@ package linux
 
 // Messages of netlink(7) and rtnetlink(7).
 const (
-	NETLINK_ROUTE = 0
+	NETLINK_ROUTE          = 0
+	NETLINK_KOBJECT_UEVENT = 15
 
-	NLMSG_ERROR = 2
-	NLMSG_DONE  = 3
+	NLMSG_ERROR    = 2
+	NLMSG_DONE     = 3
+	NLMSG_MIN_TYPE = 16
 
 	NLM_F_REQUEST = 1
 	NLM_F_MULTI   = 2
@@ -20,6 +22,17 @@ const (
 	RTM_GETROUTE = 26
 
 	IFLA_IFNAME = 3
+)
+
+// Options of netlink(7), and the last group of rtnetlink(7), as of Linux 5.18.
+const (
+	SOL_NETLINK = 270
+
+	NETLINK_ADD_MEMBERSHIP   = 1
+	NETLINK_DROP_MEMBERSHIP  = 2
+	NETLINK_LIST_MEMBERSHIPS = 9
+
+	RTNLGRP_MAX = 36
 )
 
 // Attributes and values of a route (include/uapi/linux/rtnetlink.h).

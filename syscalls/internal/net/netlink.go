@@ -2,6 +2,7 @@ package net
 
 import (
 	"bytes"
+	"math"
 	"net/netip"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -15,19 +16,23 @@ const (
 	rtmLast        = 123 // the last request of rtnetlink(7)
 )
 
-// A netlinkSocket is a socket of AF_NETLINK, NETLINK_ROUTE. It answers questions about interfaces, addresses and
-// routes.
+// A netlinkSocket is a socket of AF_NETLINK. That of NETLINK_ROUTE answers questions about interfaces, addresses and
+// routes, that of NETLINK_KOBJECT_UEVENT waits for news of devices. What it would be told as a member of groups never happens.
 type netlinkSocket struct {
 	sockBase
 	// portID is its address (netlink(7), nl_pid), 0 until it is bound.
 	portID uint32
+	// groups has a bit for each group that it is a member of, the first in bit 0.
+	groups uint64
+	// filtered says that it has a filter for what it would be told.
+	filtered bool
 }
 
 func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errno) {
 	if typ != linux.SOCK_RAW && typ != linux.SOCK_DGRAM {
 		return nil, linux.ESOCKTNOSUPPORT
 	}
-	if proto != linux.NETLINK_ROUTE {
+	if proto != linux.NETLINK_ROUTE && proto != linux.NETLINK_KOBJECT_UEVENT {
 		return nil, linux.EPROTONOSUPPORT
 	}
 	s := &netlinkSocket{}
@@ -37,32 +42,79 @@ func newNetlinkSocket(t *task.Thread, typ, proto, flags int) (Socket, linux.Errn
 }
 
 // netlinkName is a struct sockaddr_nl.
-func netlinkName(portID uint32) []byte {
+func netlinkName(portID, groups uint32) []byte {
 	var b linux.Pack
 	b.U16(linux.AF_NETLINK)
 	b.U16(0)
 	b.U32(portID)
-	b.U32(0)
+	b.U32(groups)
 	return b
 }
 
 // LocalName implements Socket.
-func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.portID) }
+func (s *netlinkSocket) LocalName() []byte { return netlinkName(s.portID, uint32(s.groups)) }
 
 // PeerName implements Socket: it is the kernel.
-func (s *netlinkSocket) PeerName() ([]byte, linux.Errno) { return netlinkName(0), 0 }
+func (s *netlinkSocket) PeerName() ([]byte, linux.Errno) { return netlinkName(0, 0), 0 }
 
 // Bind implements Socket.
 func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	if len(name) < sockaddrNlSize || familyOf(name) != linux.AF_NETLINK {
 		return linux.EINVAL
 	}
-	if id := linux.Uint32(name[4:]); id != 0 {
+	switch id := linux.Uint32(name[4:]); {
+	case s.portID != 0 && id != s.portID:
+		return linux.EINVAL
+	case id != 0:
 		s.portID = id
-	} else {
+	default:
 		s.autobind(t)
 	}
+	s.groups = s.groups&^math.MaxUint32 | uint64(linux.Uint32(name[8:]))
 	return 0
+}
+
+// option implements Socket.
+func (s *netlinkSocket) option(_ *task.Thread, level, name int) ([]byte, bool) {
+	if level != linux.SOL_NETLINK || name != linux.NETLINK_LIST_MEMBERSHIPS {
+		return nil, false
+	}
+	var b linux.Pack
+	b.U64(s.groups)
+	return b[:(s.lastGroup()+31)/32*4], true
+}
+
+// setOption implements Socket.
+func (s *netlinkSocket) setOption(_ *task.Thread, level, name int, value uint32) (linux.Errno, bool) {
+	switch {
+	case level == linux.SOL_SOCKET && s.proto == linux.NETLINK_KOBJECT_UEVENT && name == linux.SO_ATTACH_FILTER:
+		s.filtered = true
+		return 0, true
+	case level == linux.SOL_SOCKET && s.proto == linux.NETLINK_KOBJECT_UEVENT && name == linux.SO_DETACH_FILTER:
+		if !s.filtered {
+			return linux.ENOENT, true
+		}
+		s.filtered = false
+		return 0, true
+	case level != linux.SOL_NETLINK || name != linux.NETLINK_ADD_MEMBERSHIP && name != linux.NETLINK_DROP_MEMBERSHIP:
+		return 0, false
+	}
+	if value == 0 || value > s.lastGroup() {
+		return linux.EINVAL, true
+	}
+	bit := uint64(1) << (value - 1)
+	if s.groups &^= bit; name == linux.NETLINK_ADD_MEMBERSHIP {
+		s.groups |= bit
+	}
+	return 0, true
+}
+
+// lastGroup is the last group that s may be a member of.
+func (s *netlinkSocket) lastGroup() uint32 {
+	if s.proto == linux.NETLINK_ROUTE {
+		return linux.RTNLGRP_MAX
+	}
+	return 32
 }
 
 // autobind gives s an address if it has none: its process' id.
@@ -117,6 +169,12 @@ func (s *netlinkSocket) send(t *task.Thread, m *OutMessage) (uint64, linux.Errno
 // reply puts the answer to a request into s's own queue.
 func (s *netlinkSocket) reply(k *task.Kernel, req []byte) {
 	typ, seq := linux.Uint16(req[4:]), linux.Uint32(req[8:])
+	if s.proto == linux.NETLINK_KOBJECT_UEVENT { // news are for the superuser to tell
+		if typ >= linux.NLMSG_MIN_TYPE {
+			s.replyError(req, linux.EPERM)
+		}
+		return
+	}
 	if linux.Uint16(req[6:])&linux.NLM_F_DUMP != 0 {
 		s.put(s.dump(k, req))
 		var done, zero linux.Pack
@@ -198,7 +256,7 @@ func (s *netlinkSocket) replyError(req []byte, e linux.Errno) {
 // put puts messages into s's own queue.
 func (s *netlinkSocket) put(b []byte) {
 	if len(b) > 0 {
-		s.Queue.put(&packet{data: b, from: netlinkName(0)})
+		s.Queue.put(&packet{data: b, from: netlinkName(0, 0)})
 		s.Wake(linux.POLLIN)
 	}
 }

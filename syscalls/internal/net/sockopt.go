@@ -81,6 +81,9 @@ var remembered = map[optionKey]struct {
 	{linux.SOL_IPV6, 51}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVHOPLIMIT
 	{linux.SOL_IPV6, 66}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVTCLASS
 	{linux.SOL_IPV6, 67}: {-1, 255, 0, linux.AF_INET6, 0},  // IPV6_TCLASS
+
+	{linux.SOL_NETLINK, 3}: {0, 1, 0, linux.AF_NETLINK, 0}, // NETLINK_PKTINFO
+	{linux.SOL_NETLINK, 5}: {0, 1, 0, linux.AF_NETLINK, 0}, // NETLINK_NO_ENOBUFS
 }
 
 // init sets what a new socket has.

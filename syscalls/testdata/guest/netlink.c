@@ -1,0 +1,77 @@
+// Sockets of AF_NETLINK: names, groups, options, and that nothing is told.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+
+#define R(x) do { errno = 0; long r = (x); printf("%-70s %ld %s\n", #x, r, r < 0 ? strerror(errno) : ""); } while (0)
+
+static void name(int s) {
+	struct sockaddr_nl a;
+	socklen_t n = sizeof a;
+	R(getsockname(s, (void *)&a, &n));
+	printf("family %d, pid %d, groups %x, length %d\n", a.nl_family, a.nl_pid == getpid(), a.nl_groups, n);
+}
+
+static void member(int s, int how, int group) {
+	printf("%d: ", group);
+	R(setsockopt(s, SOL_NETLINK, how, &group, sizeof group));
+	name(s);
+	unsigned list[2] = {0};
+	socklen_t n = sizeof list;
+	R(getsockopt(s, SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS, list, &n));
+	printf("%x %x\n", list[0], list[1]);
+}
+
+int main(void) {
+	int protocols[] = {NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT}, one = 1, got;
+	for (int i = 0; i < 2; i++)
+		for (int type = SOCK_DGRAM; type <= SOCK_RAW; type++) {
+			printf("-- protocol %d, type %d\n", protocols[i], type);
+			int s = socket(AF_NETLINK, type | SOCK_NONBLOCK, protocols[i]);
+			struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = 3};
+			name(s);
+			R(bind(s, (void *)&a, sizeof a));
+			name(s);
+			member(s, NETLINK_ADD_MEMBERSHIP, 5);
+			member(s, NETLINK_ADD_MEMBERSHIP, 32);
+			if (protocols[i] == NETLINK_ROUTE) member(s, NETLINK_ADD_MEMBERSHIP, 33);
+			member(s, NETLINK_DROP_MEMBERSHIP, 5);
+			member(s, NETLINK_DROP_MEMBERSHIP, 7);
+			member(s, NETLINK_ADD_MEMBERSHIP, 0);
+			member(s, NETLINK_ADD_MEMBERSHIP, -1);
+			a.nl_groups = 4;
+			R(bind(s, (void *)&a, sizeof a));
+			name(s);
+			a.nl_pid = getpid();
+			R(bind(s, (void *)&a, sizeof a));
+			name(s);
+			R(setsockopt(s, SOL_NETLINK, NETLINK_PKTINFO, &one, sizeof one));
+			R(setsockopt(s, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof one));
+			socklen_t n = sizeof got;
+			R(getsockopt(s, SOL_NETLINK, NETLINK_PKTINFO, &got, &n));
+			printf("%d\n", got);
+			R(setsockopt(s, SOL_SOCKET, SO_PASSCRED, &one, sizeof one));
+			if (protocols[i] == NETLINK_KOBJECT_UEVENT) { // as libudev does
+				struct sock_filter all[] = {{BPF_RET, 0, 0, -1}};
+				struct sock_fprog filter = {1, all};
+				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
+				R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
+				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
+			}
+			struct pollfd p = {s, POLLIN | POLLOUT, 0};
+			R(poll(&p, 1, 0));
+			printf("events %x\n", p.revents);
+			char b[64];
+			R(recv(s, b, sizeof b, 0));
+			R(send(s, "add@/x", 7, 0));
+			R(recv(s, b, sizeof b, 0));
+			close(s);
+		}
+	return 0;
+}
