@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/cgemu/cgemu/cgout"
 )
 
 // inlinedFrames are the functions at an address, from the inside out, with the place where each is executed. Of the innermost one that is the line
@@ -62,35 +60,22 @@ func symbolizer(t *testing.T, prog string, addrs []uint64) (list [][]string) {
 	return list
 }
 
-// executed runs a program under cgemu and returns the addresses of the instructions of it that were executed.
-func executed(t *testing.T, cgemu, prog string) (addrs []uint64) {
+// compareInlined compares what is inlined at all addresses that are executed, and at others all over the code, with what llvm-symbolizer says of the same
+// code in reference.
+func compareInlined(t *testing.T, prog, reference string) {
 	t.Helper()
+	o := openFile(t, prog)
+	const samples = 3000
 	prog, err := filepath.Abs(prog)
 	require.NoError(t, err)
-	dir := t.TempDir()
-	tool(t, dir, cgemu, "-q", "--dump-instr=yes", "--cachegrind-out-file=out", prog)
-	f, err := os.Open(filepath.Join(dir, "out"+cgout.InsnsSuffix))
-	require.NoError(t, err)
-	defer f.Close()
-	insns, err := cgout.ReadInsns("out", f)
-	require.NoError(t, err)
-	for _, in := range insns.List {
+	var addrs []uint64
+	for _, in := range executed(t, ".", prog) {
 		if in.Object == prog {
 			addrs = append(addrs, in.Addr)
 		}
 	}
-	require.Greater(t, len(addrs), 20)
-	return addrs
-}
-
-// compareInlined compares what is inlined at all addresses that are executed, and at others all over the code, with what llvm-symbolizer says of the same
-// code in reference.
-func compareInlined(t *testing.T, cgemu, prog, reference string) {
-	t.Helper()
-	o := openFile(t, prog)
-	const samples = 3000
-	addrs := executed(t, cgemu, prog)
 	runs := len(addrs)
+	require.Greater(t, runs, 20)
 	for a := o.text.lo; a < o.text.hi; a += max(1, (o.text.hi-o.text.lo)/samples) {
 		addrs = append(addrs, a)
 	}
@@ -116,10 +101,8 @@ func compareInlined(t *testing.T, cgemu, prog, reference string) {
 
 // TestOracleInlined compares inlined functions with llvm-symbolizer's, by name, file and line.
 func TestOracleInlined(t *testing.T) {
-	cgemu := filepath.Join(t.TempDir(), "cgemu")
-	tool(t, ".", "go", "build", "-trimpath", "-o", cgemu, "../cmd/cgemu")
 	for _, version := range []string{"2", "4", "5"} {
-		compareInlined(t, cgemu, "testdata/bin/inline"+version, "testdata/bin/inline"+version)
+		compareInlined(t, "testdata/bin/inline"+version, "testdata/bin/inline"+version)
 	}
 	for i, command := range []string{
 		"g++ -g -O1 inline.cc", "g++ -g -O2 inline.cc", "g++ -g -O3 inline.cc", "g++ -gdwarf-2 -O2 inline.cc", "g++ -gdwarf-3 -O2 inline.cc", "g++ -gdwarf-4 -O2 inline.cc",
@@ -162,7 +145,7 @@ func TestOracleInlined(t *testing.T) {
 					require.NoError(t, os.Remove(file))
 				}
 			}
-			compareInlined(t, cgemu, prog, reference)
+			compareInlined(t, prog, reference)
 		})
 	}
 }

@@ -3,25 +3,27 @@
 package dwarfmap
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cgout"
 )
 
-// The oracle is Valgrind itself: lackey prints the address of every instruction
-// a program executes, Cachegrind counts them by file, function and line. Naming
-// lackey's addresses with Lookup must give Cachegrind's file, to the last line.
+// The oracle is Valgrind itself: Cachegrind counts instructions by file, function and
+// line. Naming the addresses of those that cgemu executes with Lookup must give
+// Cachegrind's file, to the last line.
 
 var referenceArgs = []string{"--vex-guest-chase=no", "--vex-iropt-level=0"}
 
@@ -79,68 +81,71 @@ func reference(t *testing.T, dir string, command ...string) map[key]int {
 	return counts
 }
 
-// addresses returns how often lackey saw each instruction, and the load bias of
-// the executable objects.
-func addresses(t *testing.T, dir string, command ...string) (map[uint64]int, map[string]uint64) {
-	trace := filepath.Join(t.TempDir(), "trace")
-	valgrind(t, dir, append(append(referenceArgs, "-v", "-v", "--tool=lackey", "--trace-mem=yes", "--log-file="+trace), command...)...)
-	f, err := os.Open(trace)
-	require.NoError(t, err)
-	defer f.Close()
-	counts := map[uint64]int{}
-	biases := map[string]uint64{}
-	reading := regexp.MustCompile(`Reading syms from (.*)$`)
-	moved := regexp.MustCompile(`svma 0x([0-9a-f]+), avma 0x([0-9a-f]+)`)
-	object := ""
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		line := lines.Text()
-		if strings.HasPrefix(line, " ") {
-			continue // a reference to data
-		}
-		if rest, ok := strings.CutPrefix(line, "I  "); ok {
-			hex, _, _ := strings.Cut(rest, ",")
-			addr, err := strconv.ParseUint(hex, 16, 64)
-			require.NoError(t, err)
-			counts[addr]++
-		} else if m := reading.FindStringSubmatch(line); m != nil {
-			object = m[1]
-		} else if m := moved.FindStringSubmatch(line); m != nil && object != "" {
-			svma, _ := strconv.ParseUint(m[1], 16, 64)
-			avma, _ := strconv.ParseUint(m[2], 16, 64)
-			if _, ok := biases[object]; !ok && !strings.Contains(object, "/libexec/valgrind/lackey") {
-				biases[object] = avma - svma
-			}
-		}
+// sharedDir has what several tests use.
+var sharedDir string
+
+// TestMain makes sharedDir, and removes it.
+func TestMain(m *testing.M) {
+	var err error
+	if sharedDir, err = os.MkdirTemp("", "dwarfmap"); err != nil {
+		panic(err)
 	}
-	require.NoError(t, lines.Err())
-	return counts, biases
+	status := m.Run()
+	os.RemoveAll(sharedDir)
+	os.Exit(status)
 }
 
-// name counts addresses by what Lookup says of them.
-func name(t *testing.T, opts Options, counts map[uint64]int, biases map[string]uint64) map[key]int {
-	type placed struct {
-		*Object
-		bias uint64
+// builtCgemu builds the command, once, and returns its path.
+var builtCgemu = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(sharedDir, "cgemu")
+	out, err := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/cgemu").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
 	}
-	var objects []placed
-	for path, bias := range biases {
-		o, err := Open(path, opts)
-		require.NoError(t, err)
-		t.Cleanup(func() { o.Close(); require.NoError(t, o.Err()) })
-		objects = append(objects, placed{o, bias})
-	}
+	return path, err
+})
+
+// executed runs a program under cgemu, as under Valgrind, and returns the instructions that were executed, with how often.
+func executed(t *testing.T, dir string, command ...string) []cgout.Insn {
+	t.Helper()
+	cgemu, err := builtCgemu()
+	require.NoError(t, err)
+	out := filepath.Join(t.TempDir(), "out")
+	tool(t, dir, cgemu, append([]string{
+		"-q", "--compat=valgrind", "--cpus=" + strconv.Itoa(runtime.NumCPU()), "--env=LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so",
+		"--cache-sim=no", "--dump-instr=yes", "--cachegrind-out-file=" + out,
+	}, command...)...)
+	f, err := os.Open(out + cgout.InsnsSuffix)
+	require.NoError(t, err)
+	defer f.Close()
+	insns, err := cgout.ReadInsns(out, f)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Ir"}, insns.Events)
+	require.Greater(t, len(insns.List), 20)
+	return insns.List
+}
+
+// name counts instructions by what Lookup says of their addresses.
+func name(t *testing.T, opts Options, insns []cgout.Insn) map[key]int {
+	objects := map[string]*Object{}
 	got := map[key]int{}
-	for addr, n := range counts {
+	for _, in := range insns {
 		k := key{Unknown, Unknown, 0}
-		for _, o := range objects {
-			if o.execs.has(addr-o.bias, addr-o.bias) {
-				loc := o.Lookup(addr - o.bias)
-				k = key{loc.File, loc.Func, loc.Line}
+		if in.Object != "" {
+			o := objects[in.Object]
+			if o == nil {
+				var err error
+				o, err = Open(in.Object, opts)
+				require.NoError(t, err)
+				t.Cleanup(func() { o.Close(); require.NoError(t, o.Err()) })
+				objects[in.Object] = o
 			}
+			loc := o.Lookup(in.Addr)
+			k = key{loc.File, loc.Func, loc.Line}
 		}
-		got[k] += n
+		got[k] += int(in.Counts[0])
 	}
+	require.NotEmpty(t, objects)
 	return got
 }
 
@@ -177,9 +182,8 @@ func check(t *testing.T, dir string, opts Options, command ...string) {
 func checkBut(t *testing.T, ignore func(key) bool, dir string, opts Options, command ...string) {
 	t.Helper()
 	want := reference(t, dir, command...)
-	counts, biases := addresses(t, dir, command...)
-	require.NotEmpty(t, biases)
-	compare(t, want, name(t, opts, counts, biases), ignore)
+	first := slices.IndexFunc(command, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	compare(t, want, name(t, opts, executed(t, dir, command[first:]...)), ignore)
 }
 
 var defaults = Options{Demangle: true}
