@@ -5,6 +5,7 @@ package cgemu_test
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,12 +18,12 @@ import (
 // guestEnv is the environment of the programs below.
 var guestEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "LANG=C.UTF-8", "PERL_HASH_SEED=0", "PYTHONHASHSEED=0"}
 
-// agree runs a program with both engines that execute all of v3 and wants equal profiles, output and status, of all processes.
-func agree(t *testing.T, cfg cgemu.Config) {
+// agree runs a program with several engines and wants equal profiles, output and status, of all processes.
+func agree(t *testing.T, engines []string, cfg cgemu.Config) {
 	t.Helper()
 	cfg.TraceChildren, cfg.Env, cfg.Overlay = true, guestEnv, true
 	var want ran
-	for i, engine := range fullEngines {
+	for i, engine := range engines {
 		cfg.Engine = engine
 		ended, got := guestRun(t, cfg)
 		if i == 0 {
@@ -60,9 +61,9 @@ func TestEnginesAgreeStatic(t *testing.T) {
 			dir := t.TempDir()
 			p.build(t, dir)
 			cfg := cgemu.Config{Path: filepath.Join(dir, "prog"), Args: []string{"./prog"}, Dir: dir}
-			agree(t, cfg)
+			agree(t, fullEngines, cfg)
 			cfg.Caches, cfg.Branches = &bigCaches, true
-			agree(t, cfg)
+			agree(t, fullEngines, cfg)
 		})
 	}
 }
@@ -108,8 +109,9 @@ func programsOf(t *testing.T) (dir string) {
 	return dir
 }
 
-// eachEngineProgram calls test for each of enginePrograms.
-func eachEngineProgram(t *testing.T, test func(t *testing.T, cfg cgemu.Config)) {
+// TestEnginesAgree runs programs as they are installed under each engine, and to their end under the one that compares the two.
+func TestEnginesAgree(t *testing.T) {
+	t.Parallel()
 	dir := programsOf(t)
 	list := enginePrograms(t)
 	require.GreaterOrEqual(t, len(list), 40)
@@ -126,27 +128,7 @@ func eachEngineProgram(t *testing.T, test func(t *testing.T, cfg cgemu.Config)) 
 			} else if filepath.IsAbs(args[0]) {
 				path = args[0]
 			}
-			test(t, cgemu.Config{Path: path, Args: args, Dir: dir})
+			agree(t, append(slices.Clone(fullEngines), cgemu.CheckEngine), cgemu.Config{Path: path, Args: args, Dir: dir})
 		})
 	}
-}
-
-// TestEnginesAgree compares the engines on programs as they are installed.
-func TestEnginesAgree(t *testing.T) {
-	t.Parallel()
-	eachEngineProgram(t, agree)
-}
-
-// TestEnginesChecked runs the same to their end under the engine that compares the two.
-func TestEnginesChecked(t *testing.T) {
-	t.Parallel()
-	eachEngineProgram(t, func(t *testing.T, cfg cgemu.Config) {
-		cfg.TraceChildren, cfg.Env, cfg.Overlay = true, guestEnv, true
-		_, want := guestRun(t, cfg)
-		cfg.Engine = cgemu.CheckEngine
-		_, got := guestRun(t, cfg)
-		assert.Equal(t, want.stdout, got.stdout)
-		assert.Equal(t, want.Exit, got.Exit)
-		sameProfile(t, want.profile, got.profile)
-	})
 }
