@@ -13,7 +13,7 @@ export CGO_ENABLED = 0
 # The same for what runs the go command itself.
 ALLFLAGS = GOFLAGS="$$(go env GOFLAGS) $(FLAGS)"
 
-.PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt check-cross staticcheck bench fuzz golden cover web dist test-dist
+.PHONY: all build unicorn demo pgo test test-all test-oracles tagged-oracles portable check check-fmt staticcheck bench fuzz golden cover web dist test-dist
 
 all: build
 
@@ -64,6 +64,9 @@ test-all:
 test-oracles:
 	@$(MAKE) --no-print-directory -j2 tagged-oracles portable
 
+# With a profile, what only a package's tests import is compiled once more for them, unless it is imported by what go test is told besides. These import nearly all.
+IMPORT_ALL = ./cmd/cgemu ./internal/browsertest
+
 # Tests that take long and run the same without the tags: make test has them, or make check.
 ALIKE = TestOtherHosts|TestImports|TestRecord|TestRecorded|TestScripts|TestDigests|TestCallGraphEngines|TestCallGraphLimits|TestGoroutineCalls|TestOverlayPrograms|TestRewrittenCode|TestWildData|TestWildJumps|TestCodeForEver|TestImageOfTooManyArcs|TestSchedules|TestConfinedPrograms|TestCollectJumps|TestCollectJumpsLimits|TestGuestEscapes|TestSecondWall|TestConcurrentRuns|TestManyAtOnce|FuzzCalls|FuzzNativeCalls
 # Tests of each engine, of which Unicorn alone is new with the tags.
@@ -71,21 +74,22 @@ ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 
 # Wine, which is the last of the package that takes longest, waits half of its time: one test more at a time than there are CPUs.
 tagged-oracles:
-	go test $(FLAGS) -vet=off -tags oracles,unicorn -parallel $$(($$(nproc) + 1)) -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -vet=off -tags oracles,unicorn -parallel $$(($$(nproc) + 1)) -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' ./internal/browsertest $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
-# The layer of other hosts, on this one. Half of its time it waits.
+# The layer of other hosts, on this one. Half of its time it waits. The root package has no such test, but imports the engines.
 portable:
 	go test $(FLAGS) -vet=off -tags portable -timeout 30m ./emu/mem ./syscalls/internal/...
-	go test $(FLAGS) -vet=off -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls -engine=interp
+	go test $(FLAGS) -vet=off -tags portable -timeout 30m -run '^TestConformance$$/^gcc$$' ./syscalls . -engine=interp
 
 # Most files are there with the tags. Then come those that are not, with those of other hosts' layer, and Windows'. For each set of tags all of the standard library
-# is gone through. What go generate makes is compared by tests.
-check: check-fmt check-cross staticcheck
+# is gone through. staticcheck compiles it all once more, without a profile, to know the types: what it reads of that is the same if nothing is optimized. TestOtherHosts
+# type-checks all packages and their tests for other hosts; make dist compiles the command for them. What go generate makes is compared by tests.
+check: check-fmt staticcheck
 	go vet $(FLAGS) -tags oracles,unicorn ./...
 	go vet $(FLAGS) -tags portable ./emu/mem ./syscalls/... $$(grep -rlE '^//go:build .*!(oracles|unicorn)' --include='*.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 	GOOS=windows go vet $(FLAGS) ./...
-	$(ALLFLAGS) bin/staticcheck -tags oracles,unicorn ./...
-	go test $(FLAGS) -vet=off -run '^TestImports$$' .
+	GOFLAGS="$$(go env GOFLAGS) -trimpath '-gcflags=all=-N -l'" bin/staticcheck -tags oracles,unicorn ./...
+	go test $(FLAGS) -vet=off -count=1 -tags oracles,unicorn -run '^(TestOtherHosts|TestImports)$$' . $(IMPORT_ALL)
 	go mod tidy -diff
 
 staticcheck:
@@ -93,10 +97,6 @@ staticcheck:
 
 check-fmt:
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-ed: $$bad" >&2; exit 1; fi
-
-# Type-checks all packages and their tests for other hosts. make dist compiles the command for them.
-check-cross:
-	go test $(FLAGS) -vet=off -count=1 -tags oracles,unicorn -run '^TestOtherHosts$$' .
 
 # For benchstat: make bench >old; …; make bench >new; benchstat old new
 bench:

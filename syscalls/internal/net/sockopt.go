@@ -116,9 +116,6 @@ func (s *sockBase) noOption(level int) linux.Errno {
 	return linux.EOPNOTSUPP
 }
 
-// option implements Socket.
-func (s *sockBase) option(*task.Thread, int, int) ([]byte, bool) { return nil, false }
-
 // setOption implements Socket.
 func (s *sockBase) setOption(*task.Thread, int, int, uint32) (linux.Errno, bool) { return 0, false }
 
