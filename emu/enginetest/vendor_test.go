@@ -276,9 +276,9 @@ func settle(by vendor, c *testCase, want, got *outcome) bool {
 	return c.insns != nil && c.insns[len(c.insns)-2] == c.at || want.state.RIP == c.at
 }
 
-// reads reports whether what follows the case's instruction reads some of the flags that it leaves.
+// reads reports whether what follows the case's instruction, in front of the INT3 at its end, reads some of the flags that it leaves.
 func (c *testCase) reads(flags x86.Flags) bool {
-	for rest := c.all[int(c.at-c.start)+len(c.code):]; len(rest) > 0; {
+	for rest := c.all[int(c.at-c.start)+len(c.code) : len(c.all)-1]; len(rest) > 0; {
 		var inst x86.Inst
 		if x86.Decode(rest, &inst) != nil {
 			return false
