@@ -6,8 +6,26 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <linux/filter.h>
-#include <linux/netlink.h>
+
+// As in <linux/netlink.h> and <linux/filter.h>, which musl-gcc does not find.
+enum { NETLINK_ROUTE = 0, NETLINK_KOBJECT_UEVENT = 15 };
+enum { NETLINK_ADD_MEMBERSHIP = 1, NETLINK_DROP_MEMBERSHIP = 2, NETLINK_PKTINFO = 3, NETLINK_NO_ENOBUFS = 5, NETLINK_LIST_MEMBERSHIPS = 9 };
+#ifndef SOL_NETLINK
+#define SOL_NETLINK 270
+#endif
+struct sockaddr_nl {
+	unsigned short nl_family, pad;
+	unsigned nl_pid, nl_groups;
+};
+struct filter_insn {
+	unsigned short code;
+	unsigned char jt, jf;
+	unsigned k;
+};
+struct filter_prog {
+	unsigned short len;
+	struct filter_insn *insns;
+};
 
 #define R(x) do { errno = 0; long r = (x); printf("%-70s %ld %s\n", #x, r, r < 0 ? strerror(errno) : ""); } while (0)
 
@@ -58,8 +76,8 @@ int main(void) {
 			printf("%d\n", got);
 			R(setsockopt(s, SOL_SOCKET, SO_PASSCRED, &one, sizeof one));
 			if (protocols[i] == NETLINK_KOBJECT_UEVENT) { // as libudev does
-				struct sock_filter all[] = {{BPF_RET, 0, 0, -1}};
-				struct sock_fprog filter = {1, all};
+				struct filter_insn all[] = {{6, 0, 0, -1}}; // ret -1
+				struct filter_prog filter = {1, all};
 				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
 				R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
 				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
