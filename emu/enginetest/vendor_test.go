@@ -256,34 +256,31 @@ var reduces = map[x86.Op]bool{x86.VREDUCEPS: true, x86.VREDUCEPD: true, x86.VRED
 var maskedMoves = map[x86.Op]bool{x86.VMASKMOVPS: true, x86.VMASKMOVPD: true, x86.VPMASKMOVD: true, x86.VPMASKMOVQ: true}
 
 // settle makes flags that the case's instruction leaves undefined equal in both outcomes. It reports whether they can be compared: what
-// follows the instruction may have read them, and written others.
+// follows the instruction may have read them.
 func settle(by vendor, c *testCase, want, got *outcome) bool {
 	if (c.inst.Op == x86.SHLD || c.inst.Op == x86.SHRD) && c.inst.OpSize == 2 && by == amd {
 		return false // counts above 16 leave the result undefined: Intel's CPUs shift the destination in, AMD's the source
 	}
 	unsettled := x86.Unsettled[c.inst.Op]
-	if unsettled == 0 {
-		return true
-	}
-	if c.reads(unsettled) {
-		return false
-	}
 	u := uint64(unsettled)
 	if (want.state.Flags^got.state.Flags)&u == 0 {
-		return true
+		return unsettled == 0 || !c.hides(unsettled)
 	}
 	want.state.Flags, got.state.Flags = want.state.Flags&^u, got.state.Flags&^u
 	return c.insns != nil && c.insns[len(c.insns)-2] == c.at || want.state.RIP == c.at
 }
 
-// reads reports whether what follows the case's instruction, in front of the INT3 at its end, reads some of the flags that it leaves.
-func (c *testCase) reads(flags x86.Flags) bool {
+// hides reports whether what follows the case's instruction, in front of the INT3 at its end, reads some of the flags that it leaves and writes them: ADC, say,
+// after which nothing but its result tells what CF was.
+func (c *testCase) hides(flags x86.Flags) bool {
+	var read x86.Flags
 	for rest := c.all[int(c.at-c.start)+len(c.code) : len(c.all)-1]; len(rest) > 0; {
 		var inst x86.Inst
 		if x86.Decode(rest, &inst) != nil {
 			return false
 		}
-		if inst.FlagsRead&flags != 0 {
+		read |= inst.FlagsRead & flags
+		if inst.FlagsWrite&read != 0 {
 			return true
 		}
 		flags &^= inst.FlagsWrite

@@ -77,12 +77,12 @@ func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
 	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
 }
 
-// Wide reports whether g needs all that the guest's CPU with AVX-512 has: a host without may have to leave it to Execute.
+// Wide reports whether g needs AVX-512, which the guest's CPU has, or one of the features that come with it: an engine leaves it to Execute on a host that lacks that.
 func (m *Machine) Wide(g *guest.Insn) bool {
 	return m.Model.XCR0&emu.XZMMH != 0 && (needsAVX512(g) || m.ZeroesBeyond(g) || slices.Contains(guest.Further, g.Feature))
 }
 
-// EndsRun reports whether a straight run of instructions, as budgets know it (emu.Engine), ends behind g: what an engine stops at, or leaves to Execute on some host.
+// EndsRun reports whether a straight run of instructions ends behind g, for the budget (emu.Engine): engines stop at g, or leave it to Execute on some host. It does not depend on this one.
 func (m *Machine) EndsRun(g *guest.Insn) bool {
 	return g.Kind.Ends() || g.Kind == guest.Plain && m.Wide(g)
 }

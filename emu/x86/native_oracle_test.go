@@ -295,7 +295,7 @@ func undefinedError(code []byte, r result, executes map[Feature]bool) string {
 	switch {
 	case err != nil && r.Sig != sigILL && !amdIgnores(code):
 		return "the host executes what we call undefined"
-	case err == nil && r.Sig == sigILL && executes[inst.Feature] && (inst.Enc != EVEX || executes[FeatAVX512F]): // VAES may be there without
+	case err == nil && r.Sig == sigILL && executes[inst.Feature] && (inst.Enc != EVEX || executes[FeatAVX512F]): // a CPU with VAES alone has no EVEX forms of it
 		return "the host calls undefined: " + inst.Op.String()
 	case err == nil && r.Sig == sigTRAP && r.IP != uint64(inst.Len)+1:
 		return "length of " + inst.Op.String()
