@@ -77,6 +77,9 @@ func sysSetsockopt(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	if level == linux.SOL_SOCKET && name == linux.SO_ATTACH_FILTER {
+		return 0, net.AttachFilter(t, s, at, n)
+	}
 	return 0, net.SetOption(t, s, level, name, v)
 }
 

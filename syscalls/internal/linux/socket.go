@@ -83,23 +83,20 @@ const (
 
 // Options of SOL_SOCKET (include/uapi/asm-generic/socket.h).
 const (
-	SO_DEBUG     = 1
-	SO_REUSEADDR = 2
-	SO_TYPE      = 3
-	SO_ERROR     = 4
-	SO_DONTROUTE = 5
-	SO_BROADCAST = 6
-	SO_SNDBUF    = 7
-	SO_RCVBUF    = 8
-	SO_KEEPALIVE = 9
-	SO_OOBINLINE = 10
-	SO_PRIORITY  = 12
-	SO_LINGER    = 13
-	SO_REUSEPORT = 15
-	SO_PASSCRED  = 16
-
-	SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
-
+	SO_DEBUG        = 1
+	SO_REUSEADDR    = 2
+	SO_TYPE         = 3
+	SO_ERROR        = 4
+	SO_DONTROUTE    = 5
+	SO_BROADCAST    = 6
+	SO_SNDBUF       = 7
+	SO_RCVBUF       = 8
+	SO_KEEPALIVE    = 9
+	SO_OOBINLINE    = 10
+	SO_PRIORITY     = 12
+	SO_LINGER       = 13
+	SO_REUSEPORT    = 15
+	SO_PASSCRED     = 16
 	SO_PEERCRED     = 17
 	SO_RCVLOWAT     = 18
 	SO_SNDLOWAT     = 19
@@ -116,6 +113,12 @@ const (
 	SO_DOMAIN       = 39
 	SO_INCOMING_CPU = 49
 	SO_ZEROCOPY     = 60
+)
+
+// Options for filters of what arrives.
+const (
+	SO_ATTACH_FILTER = 26
+	SO_DETACH_FILTER = 27
 )
 
 // Levels of options, besides SOL_SOCKET.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -87,9 +88,6 @@ func (s *netlinkSocket) option(_ *task.Thread, level, name int) ([]byte, bool) {
 // setOption implements Socket.
 func (s *netlinkSocket) setOption(_ *task.Thread, level, name int, value uint32) (linux.Errno, bool) {
 	switch {
-	case level == linux.SOL_SOCKET && s.proto == linux.NETLINK_KOBJECT_UEVENT && name == linux.SO_ATTACH_FILTER:
-		s.filtered = true
-		return 0, true
 	case level == linux.SOL_SOCKET && s.proto == linux.NETLINK_KOBJECT_UEVENT && name == linux.SO_DETACH_FILTER:
 		if !s.filtered {
 			return linux.ENOENT, true
@@ -107,6 +105,34 @@ func (s *netlinkSocket) setOption(_ *task.Thread, level, name int, value uint32)
 		s.groups |= bit
 	}
 	return 0, true
+}
+
+// AttachFilter is SO_ATTACH_FILTER, with the struct sock_fprog at at. Only sockets to which nothing comes have filters: nothing is executed.
+func AttachFilter(t *task.Thread, s Socket, at emu.Addr, n int) linux.Errno {
+	const programSize, insnSize, maxInsns, class, ret = 16, 8, 4096, 7, 6
+	k, ok := s.(*netlinkSocket)
+	if !ok || k.proto != linux.NETLINK_KOBJECT_UEVENT {
+		return linux.ENOPROTOOPT
+	}
+	if n != programSize {
+		return linux.EINVAL
+	}
+	x, e := t.CopyIn(at, programSize)
+	if e != 0 {
+		return e
+	}
+	count, insns := int(linux.Uint16(x)), emu.Addr(linux.Uint64(x[8:]))
+	if insns == 0 || count == 0 || count > maxInsns {
+		return linux.EINVAL
+	}
+	if x, e = t.CopyIn(insns, count*insnSize); e != 0 {
+		return e
+	}
+	if linux.Uint16(x[len(x)-insnSize:])&class != ret {
+		return linux.EINVAL
+	}
+	k.filtered = true
+	return 0
 }
 
 // lastGroup is the last group that s may be a member of.

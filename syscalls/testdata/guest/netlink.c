@@ -79,6 +79,11 @@ int main(void) {
 				struct filter_insn all[] = {{6, 0, 0, -1}}; // ret -1
 				struct filter_prog filter = {1, all};
 				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
+				struct filter_insn endless[] = {{0, 0, 0, 1}}; // ld #1
+				struct filter_prog bad[] = {{0, all}, {1, 0}, {5000, all}, {1, (void *)8}, {1, endless}};
+				for (int k = 0; k < 5; k++) R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, bad + k, sizeof *bad));
+				R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &filter, 8));
+				R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, (void *)8, sizeof filter));
 				R(setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter));
 				R(setsockopt(s, SOL_SOCKET, SO_DETACH_FILTER, &one, sizeof one));
 			}
