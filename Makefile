@@ -74,7 +74,7 @@ ALIKE_ENGINES = ^(TestLongRepeats|TestBudget)$$/^(interp|jit)
 
 # Wine, which is the last of the package that takes longest, waits half of its time: one test more at a time than there are CPUs.
 tagged-oracles:
-	go test $(FLAGS) -vet=off -tags oracles,unicorn -parallel $$(($$(nproc) + 1)) -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' ./internal/browsertest $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
+	go test $(FLAGS) -vet=off -tags oracles,unicorn -parallel $$(($$(nproc) + 1)) -timeout 60m -skip '^($(ALIKE))$$|$(ALIKE_ENGINES)' $(IMPORT_ALL) $$(grep -rlE '^//go:build .*(oracles|unicorn)' --include='*_test.go' --exclude-dir=bin . | xargs -n1 dirname | sort -u)
 
 # The layer of other hosts, on this one. Half of its time it waits. The root package has no such test, but imports the engines.
 portable:
