@@ -354,7 +354,7 @@ func sysFlock(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	switch op := a.U32(1); {
 	case op&linux.LOCK_MAND != 0:
 		return 0, 0 // Linux has had no mandatory locks since 5.15
-	case op&^linux.LOCK_NB != 1 && op&^linux.LOCK_NB != 2 && op&^linux.LOCK_NB != 8:
+	case op&^linux.LOCK_NB != linux.LOCK_SH && op&^linux.LOCK_NB != linux.LOCK_EX && op&^linux.LOCK_NB != linux.LOCK_UN:
 		return 0, linux.EINVAL
 	}
 	f, e := files.GetFile(t, a.Int(0))
@@ -388,6 +388,7 @@ func flock(t *task.Thread, h *files.HostFile, op int) (uint64, linux.Errno) {
 		w := task.Wait{Deadline: t.Kernel.After(flockRetry)}
 		return t.Block(w, func() (uint64, linux.Errno) { return flock(t, h, op) })
 	}
+	h.Flocked = h.Flocked || e == 0
 	return 0, e
 }
 

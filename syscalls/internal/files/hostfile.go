@@ -44,6 +44,10 @@ type HostFile struct {
 	// Own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
 	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
 	Own, Private bool
+	// inherited says that cgemu was given it: what is outside has it open too.
+	inherited bool
+	// Flocked says that it may have a lock of flock(2).
+	Flocked bool
 	// Console says that it is the terminal that cgemu runs on.
 	Console bool
 	// blocks says that reading or writing may wait for the world outside.
@@ -169,7 +173,7 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue
 		}
-		f.Nowait = nowait
+		f.Nowait, f.inherited = nowait, true
 		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
 		f.markConsole()
 		if name := DeviceName(f.Mode, f.Rdev); name != "" && linux.Major(f.Rdev) == memoryDevices {
@@ -501,6 +505,10 @@ func (f *HostFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
 
 func (f *HostFile) Close(k *task.Kernel) {
 	closed(k, f)
+	if f.Flocked && !f.inherited {
+		// Closing need not give up the lock: a process that this one has just forked has its descriptors until it calls execve(2).
+		f.FD.Flock(linux.LOCK_UN)
+	}
 	f.FileRef.Close()
 	unnamed := f.IsMemfd()
 	SystemOf(k).Inodes.closed(host.FileID{Dev: f.Dev, Ino: f.hostIno}, f.Ino, !unnamed)

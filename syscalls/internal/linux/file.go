@@ -156,6 +156,8 @@ const (
 
 // Operations of flock(2).
 const (
+	LOCK_SH   = 1
+	LOCK_EX   = 2
 	LOCK_NB   = 4
 	LOCK_UN   = 8
 	LOCK_MAND = 32
