@@ -14,9 +14,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -62,7 +64,9 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	for _, c := range change {
 		c(&cfg)
 	}
+	starting.RLock()
 	res, err := cgemu.Run(ctx, cfg)
+	starting.RUnlock()
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "it hangs")
 	require.Empty(t, log.String())
@@ -79,9 +83,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// starting is held by who starts a program, and for reading while a guest runs: until it calls execve(2) a new process has all descriptors of
+// this one, and what guests open and close here, FIFOs and files with locks, is open there meanwhile.
+var starting sync.RWMutex
+
 // nativeRun runs the same natively.
 func nativeRun(t *testing.T, args []string, env []string) (string, int) {
 	t.Helper()
+	out, status, err := runNatively(args, env)
+	require.NoError(t, err)
+	return out, status
+}
+
+func runNatively(args []string, env []string) (out string, status int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -90,17 +104,23 @@ func nativeRun(t *testing.T, args []string, env []string) (string, int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	starting.Lock()
+	err = cmd.Start()
+	starting.Unlock()
+	if err != nil {
+		return "", 0, err
+	}
 	var failed *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
+	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) {
+		return "", 0, err
 	}
 	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ws.Signaled() {
-		return out.String(), 128 + int(ws.Signal())
+		return b.String(), 128 + int(ws.Signal()), nil
 	}
-	return out.String(), ws.ExitStatus()
+	return b.String(), ws.ExitStatus(), nil
 }
 
 // muslLacks has what Debian 12's musl (1.2.3) has not, and which program needs it.
@@ -143,44 +163,93 @@ func TestConformance(t *testing.T) {
 			continue
 		}
 		t.Run(strings.Join(cc, ""), func(t *testing.T) {
+			natives := newNatives()
 			for _, src := range sources {
 				name := strings.TrimSuffix(filepath.Base(src), ".c")
 				t.Run(name, func(t *testing.T) {
+					c := natives.start(t, name, cc)
 					t.Parallel() // half of the time they wait
-					conforms(t, cc, src, exercised[name])
+					natives.Wait()
+					c.compare(t, exercised[name])
 				})
 			}
 		})
 	}
 }
 
-// conforms compares what a program, compiled by cc, writes natively with what it writes as a guest.
-func conforms(t *testing.T, cc []string, src string, exercised []string) {
-	name := strings.TrimSuffix(filepath.Base(src), ".c")
+// requireHost skips the test if the host cannot run the program.
+func requireHost(t *testing.T, name string) {
 	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
 		l.Close()
 	} else if name == "inet6" {
 		t.Skip(err)
 	}
 	requireLinux(t, sinceLinux[name])
-	prog := filepath.Join(t.TempDir(), name)
-	args := append(slices.Clone(cc[1:]), "-O1", "-w", "-pthread", "-o", prog, src)
-	if out, err := exec.Command(cc[0], args...).CombinedOutput(); err != nil {
-		require.False(t, oracles && !(cc[0] == "musl-gcc" && muslLacks[name] != ""), "%v: %v: %s", args, err, out)
-		t.Skipf("%s: %v: %s", cc[0], err, out)
+}
+
+// natives are the programs of a test that are run natively, all before the first guest: see starting.
+type natives struct {
+	sync.WaitGroup
+	slots chan struct{}
+}
+
+func newNatives() *natives { return &natives{slots: make(chan struct{}, runtime.NumCPU())} }
+
+// start has the program compiled by cc and run, which takes until Wait returns.
+func (n *natives) start(t *testing.T, name string, cc []string) *conformance {
+	requireHost(t, name)
+	c := &conformance{name: name, prog: filepath.Join(t.TempDir(), name), cc: cc}
+	n.Go(func() {
+		n.slots <- struct{}{}
+		defer func() { <-n.slots }()
+		c.runNatively()
+	})
+	return c
+}
+
+// A conformance is a program that is to write the same as a guest that it writes natively.
+type conformance struct {
+	name, prog string
+	cc         []string // compiles it
+	compiled   error    // nil, or why it was not compiled
+	err        error    // nil, or why it did not run natively
+	want       string
+	status     int
+}
+
+// runNatively compiles the program and runs it.
+func (c *conformance) runNatively() {
+	args := slices.Concat(c.cc, []string{"-O1", "-w", "-pthread", "-o", c.prog, "testdata/guest/" + c.name + ".c"})
+	if out, status, err := runNatively(args, os.Environ()); err != nil || status != 0 {
+		c.compiled = fmt.Errorf("%v: status %d, error %v: %s", args, status, err, out)
+		return
 	}
-	dynamic := len(cc) == 1
-	want, status := nativeRun(t, []string{prog}, nil)
+	c.want, c.status, c.err = runNatively([]string{c.prog}, nil)
+}
+
+// requireRun skips the test if the program was not compiled, which with the tag oracles is a failure.
+func (c *conformance) requireRun(t *testing.T) {
+	if c.compiled != nil {
+		require.False(t, oracles && !(c.cc[0] == "musl-gcc" && muslLacks[c.name] != ""), "%v", c.compiled)
+		t.Skip(c.compiled)
+	}
+	require.NoError(t, c.err)
+}
+
+// compare runs the program as a guest.
+func (c *conformance) compare(t *testing.T, exercised []string) {
+	c.requireRun(t)
+	dynamic := len(c.cc) == 1
 	made := callNames{}
-	for _, run := range conformanceRuns(name, dynamic, made) {
-		got, gotStatus := guestRun(t, []string{prog}, nil, run.change)
+	for _, run := range conformanceRuns(c.name, dynamic, made) {
+		got, gotStatus := guestRun(t, []string{c.prog}, nil, run.change)
 		for range 2 { // a busy host may be late, with what goes through a terminal above all: it is asked again
-			if want != got {
-				want, status = nativeRun(t, []string{prog}, nil)
+			if c.want != got {
+				c.want, c.status = nativeRun(t, []string{c.prog}, nil)
 			}
 		}
-		assertOutput(t, name, want, got, run.where)
-		assert.Equal(t, status, gotStatus, run.where)
+		assertOutput(t, c.name, c.want, got, run.where)
+		assert.Equal(t, c.status, gotStatus, run.where)
 	}
 	if dynamic && !oracles { // a static library may do without a call
 		for _, call := range exercised {

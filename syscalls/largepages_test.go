@@ -4,7 +4,6 @@ package syscalls_test
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,20 +23,14 @@ func TestLargePages(t *testing.T) {
 	defer func(was emu.Addr) { mem.HostPage = was }(mem.HostPage)
 	sources, err := filepath.Glob("testdata/guest/*.c")
 	require.NoError(t, err)
-	programs := map[string]string{}
+	var names []string
 	for _, src := range sources {
 		name := strings.TrimSuffix(filepath.Base(src), ".c")
-		if onLargePages[name] == oracles || name == "inet6" {
-			continue
+		if onLargePages[name] != oracles && name != "inet6" {
+			names = append(names, name)
 		}
-		prog := filepath.Join(t.TempDir(), name)
-		if out, err := exec.Command("gcc", "-O1", "-w", "-pthread", "-o", prog, src).CombinedOutput(); err != nil {
-			require.False(t, oracles, "%s", out)
-			t.Skipf("gcc: %v: %s", err, out)
-		}
-		programs[name] = prog
 	}
-	require.GreaterOrEqual(t, len(programs), len(onLargePages))
+	require.GreaterOrEqual(t, len(names), len(onLargePages))
 	sizes := []emu.Addr{16 << 10, 64 << 10}
 	if oracles {
 		sizes = sizes[1:]
@@ -45,14 +38,16 @@ func TestLargePages(t *testing.T) {
 	for _, size := range sizes {
 		mem.HostPage = size
 		t.Run(fmt.Sprintf("%d KiB", size>>10), func(t *testing.T) {
-			for name, prog := range programs {
+			natives := newNatives()
+			for _, name := range names {
 				t.Run(name, func(t *testing.T) {
+					p := natives.start(t, name, []string{"gcc"})
 					t.Parallel() // half of the time they wait
-					requireLinux(t, sinceLinux[name])
-					want, status := nativeRun(t, []string{prog}, nil)
-					got, gotStatus := guestRun(t, []string{prog}, nil, func(c *cgemu.Config) { c.Engine = "interp" })
-					require.Equal(t, want, got)
-					require.Equal(t, status, gotStatus)
+					natives.Wait()
+					p.requireRun(t)
+					got, status := guestRun(t, []string{p.prog}, nil, func(c *cgemu.Config) { c.Engine = "interp" })
+					require.Equal(t, p.want, got)
+					require.Equal(t, p.status, status)
 				})
 			}
 		})
