@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -83,6 +84,10 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		f.Addr = emu.Addr(p - e.shadow.base)
 	}
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
+	if ours && e.unguardForOthers(t, f.Addr) {
+		e.resume = pos
+		return pc, nil
+	}
 	e.restore(t, i, pos)
 	e.set(stHistory, t.insn(i).outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
@@ -113,6 +118,15 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.revokeEvents(t, i, &e.examined, f)
 	}
 	return pc, stopFault(f)
+}
+
+// unguardForOthers makes the page of a writable, to which t stores, and reports whether t can go on where it was: it was not made from what that page holds.
+func (e *Engine) unguardForOthers(t *tb, a emu.Addr) bool {
+	if slices.Contains(t.pages(), a.PageDown()) {
+		return false
+	}
+	err := e.mem.Unguard(a, a+1)
+	return err == nil && e.tbs.at(t.pc) == t // else it runs once, or was made from a mirror of the page
 }
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
