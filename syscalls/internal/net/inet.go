@@ -70,11 +70,13 @@ type Stack struct {
 	// Unix finds sockets of AF_UNIX by name, Inet those of TCP and UDP by port.
 	Unix unixNames
 	Inet inetStack
+	// netlink has the addresses of sockets of AF_NETLINK that are taken.
+	netlink map[netlinkAddress]bool
 }
 
 // NewStack returns a network in which there are no sockets yet.
 func NewStack(n Network) *Stack {
-	s := &Stack{network: n}
+	s := &Stack{network: n, netlink: map[netlinkAddress]bool{}}
 	s.Unix.init()
 	s.Inet.init()
 	return s

@@ -66,10 +66,11 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	switch id := linux.Uint32(name[4:]); {
 	case s.portID != 0 && id != s.portID:
 		return linux.EINVAL
-	case id != 0:
-		s.portID = id
-	default:
+	case s.portID != 0:
+	case id == 0:
 		s.autobind(t)
+	case !s.take(t.Kernel, id):
+		return linux.EADDRINUSE
 	}
 	s.groups = s.groups&^math.MaxUint32 | uint64(linux.Uint32(name[8:]))
 	return 0
@@ -143,10 +144,29 @@ func (s *netlinkSocket) lastGroup() uint32 {
 	return 32
 }
 
-// autobind gives s an address if it has none: its process' id.
+// A netlinkAddress is that of a socket: sockets of one protocol have different ones.
+type netlinkAddress struct {
+	proto  int
+	portID uint32
+}
+
+// take gives s an address, if nobody has it.
+func (s *netlinkSocket) take(k *task.Kernel, id uint32) bool {
+	taken := StackOf(k).netlink
+	a := netlinkAddress{s.proto, id}
+	if taken[a] {
+		return false
+	}
+	taken[a], s.portID = true, id
+	return true
+}
+
+// autobind gives s an address if it has none: its process' id, or, if that is taken, the first below -4096 that is not, where Linux begins anywhere.
 func (s *netlinkSocket) autobind(t *task.Thread) {
-	if s.portID == 0 {
-		s.portID = uint32(t.Process.PID)
+	if s.portID != 0 || s.take(t.Kernel, uint32(t.Process.PID)) {
+		return
+	}
+	for id := int32(-4097); !s.take(t.Kernel, uint32(id)); id-- {
 	}
 }
 
@@ -160,7 +180,12 @@ func (s *netlinkSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 }
 
 // Close implements files.File.
-func (s *netlinkSocket) Close(k *task.Kernel) { s.Queue.purge(k) }
+func (s *netlinkSocket) Close(k *task.Kernel) {
+	s.Queue.purge(k)
+	if s.portID != 0 {
+		delete(StackOf(k).netlink, netlinkAddress{s.proto, s.portID})
+	}
+}
 
 // Read implements files.File.
 func (s *netlinkSocket) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {

@@ -46,8 +46,32 @@ static void member(int s, int how, int group) {
 	printf("%x %x\n", list[0], list[1]);
 }
 
+// addresses has several sockets of a protocol, which have different ones.
+static void addresses(int protocol) {
+	struct sockaddr_nl a[3];
+	int s[3];
+	for (int i = 0; i < 3; i++) {
+		s[i] = socket(AF_NETLINK, SOCK_RAW, protocol);
+		a[i] = (struct sockaddr_nl){.nl_family = AF_NETLINK};
+		R(i == 2 ? connect(s[i], (void *)(a + i), sizeof *a) : bind(s[i], (void *)(a + i), sizeof *a));
+		socklen_t n = sizeof *a;
+		R(getsockname(s[i], (void *)(a + i), &n));
+		printf("my pid %d, below -4096 %d\n", a[i].nl_pid == getpid(), (int)a[i].nl_pid < -4096);
+	}
+	printf("different %d\n", a[1].nl_pid != a[2].nl_pid);
+	int other = socket(AF_NETLINK, SOCK_RAW, protocol);
+	R(bind(other, (void *)a, sizeof *a));
+	R(bind(other, (void *)(a + 1), sizeof *a));
+	close(s[0]);
+	R(bind(other, (void *)a, sizeof *a));
+	name(other);
+	close(other), close(s[1]), close(s[2]);
+}
+
 int main(void) {
 	int protocols[] = {NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT}, one = 1, got;
+	addresses(NETLINK_ROUTE);
+	addresses(NETLINK_KOBJECT_UEVENT);
 	for (int i = 0; i < 2; i++)
 		for (int type = SOCK_DGRAM; type <= SOCK_RAW; type++) {
 			printf("-- protocol %d, type %d\n", protocols[i], type);
