@@ -46,11 +46,13 @@ func TestLockOfClosedFile(t *testing.T) {
 
 // keepOpen duplicates the descriptors of this process that refer to the file.
 func keepOpen(t *testing.T, file string) {
+	want, err := os.Stat(file)
+	require.NoError(t, err)
 	open, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	found := false
 	for _, e := range open {
-		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == file {
+		if st, err := os.Stat("/proc/self/fd/" + e.Name()); err == nil && os.SameFile(st, want) {
 			fd, err := strconv.Atoi(e.Name())
 			require.NoError(t, err)
 			fd, err = unix.Dup(fd)

@@ -84,7 +84,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		f.Addr = emu.Addr(p - e.shadow.base)
 	}
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
-	if ours && e.unguardForOthers(t, f.Addr) {
+	if ours && e.unguardOutside(t, f.Addr) {
 		e.resume = pos
 		return pc, nil
 	}
@@ -120,13 +120,10 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	return pc, stopFault(f)
 }
 
-// unguardForOthers makes the page of a writable, to which t stores, and reports whether t can go on where it was: it was not made from what that page holds.
-func (e *Engine) unguardForOthers(t *tb, a emu.Addr) bool {
-	if slices.Contains(t.pages(), a.PageDown()) {
-		return false
-	}
-	err := e.mem.Unguard(a, a+1)
-	return err == nil && e.tbs.at(t.pc) == t // else it runs once, or was made from a mirror of the page
+// unguardOutside makes the guarded page of a writable, where t stores, if t was not made from it. It reports whether t is still known: the store may be tried again then. A block that runs once
+// never is, and one that was made from a mirror of the page no longer.
+func (e *Engine) unguardOutside(t *tb, a emu.Addr) bool {
+	return !slices.Contains(t.pages(), a.PageDown()) && e.mem.Unguard(a, a+1) == nil && t.cache.tbs.at(t.pc) == t
 }
 
 // interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs

@@ -68,17 +68,17 @@ type PortTable struct {
 type Stack struct {
 	network Network
 	// Unix finds sockets of AF_UNIX by name, Inet those of TCP and UDP by port.
-	Unix unixNames
-	Inet inetStack
-	// netlink has the addresses of sockets of AF_NETLINK that are taken.
-	netlink map[netlinkAddress]bool
+	Unix    unixNames
+	Inet    inetStack
+	netlink netlinkAddresses
 }
 
 // NewStack returns a network in which there are no sockets yet.
 func NewStack(n Network) *Stack {
-	s := &Stack{network: n, netlink: map[netlinkAddress]bool{}}
+	s := &Stack{network: n}
 	s.Unix.init()
 	s.Inet.init()
+	s.netlink.init()
 	return s
 }
 

@@ -69,7 +69,7 @@ func (s *netlinkSocket) Bind(t *task.Thread, name []byte) linux.Errno {
 	case s.portID != 0:
 	case id == 0:
 		s.autobind(t)
-	case !s.take(t.Kernel, id):
+	case !StackOf(t.Kernel).netlink.take(s, id):
 		return linux.EADDRINUSE
 	}
 	s.groups = s.groups&^math.MaxUint32 | uint64(linux.Uint32(name[8:]))
@@ -150,23 +150,40 @@ type netlinkAddress struct {
 	portID uint32
 }
 
+// netlinkAddresses are those that are taken.
+type netlinkAddresses struct {
+	taken map[netlinkAddress]bool
+	// next is where a free one is looked for next, downwards from firstNetlinkPort, if it may not be a process' id.
+	next int32
+}
+
+// firstNetlinkPort is the largest of these. Linux begins anywhere below.
+const firstNetlinkPort = -4097
+
+func (n *netlinkAddresses) init() {
+	*n = netlinkAddresses{map[netlinkAddress]bool{}, firstNetlinkPort}
+}
+
 // take gives s an address, if nobody has it.
-func (s *netlinkSocket) take(k *task.Kernel, id uint32) bool {
-	taken := StackOf(k).netlink
+func (n *netlinkAddresses) take(s *netlinkSocket, id uint32) bool {
 	a := netlinkAddress{s.proto, id}
-	if taken[a] {
+	if n.taken[a] {
 		return false
 	}
-	taken[a], s.portID = true, id
+	n.taken[a], s.portID = true, id
 	return true
 }
 
-// autobind gives s an address if it has none: its process' id, or, if that is taken, the first below -4096 that is not, where Linux begins anywhere.
+// autobind gives s an address if it has none: its process' id, unless that is taken.
 func (s *netlinkSocket) autobind(t *task.Thread) {
-	if s.portID != 0 || s.take(t.Kernel, uint32(t.Process.PID)) {
+	n := &StackOf(t.Kernel).netlink
+	if s.portID != 0 || n.take(s, uint32(t.Process.PID)) {
 		return
 	}
-	for id := int32(-4097); !s.take(t.Kernel, uint32(id)); id-- {
+	for !n.take(s, uint32(n.next)) {
+		if n.next--; n.next >= 0 { // below the least number
+			n.next = firstNetlinkPort
+		}
 	}
 }
 
@@ -183,7 +200,7 @@ func (s *netlinkSocket) Connect(t *task.Thread, name []byte) linux.Errno {
 func (s *netlinkSocket) Close(k *task.Kernel) {
 	s.Queue.purge(k)
 	if s.portID != 0 {
-		delete(StackOf(k).netlink, netlinkAddress{s.proto, s.portID})
+		delete(StackOf(k).netlink.taken, netlinkAddress{s.proto, s.portID})
 	}
 }
 
