@@ -66,6 +66,8 @@ var (
 	both    = values(false, true)
 	masks   = values[opmask](1, 2)
 	vecs    = values(vec(0), vec(7), vecBudget, vecTotal)
+	mms     = values(mmx(0), mmScratch)
+	mmOps   = values[byte](opMOVQLoad, opMOVQStore, opPADDQ)
 )
 
 // encodings has every method that emits whole instructions.
@@ -107,6 +109,12 @@ var encodings = []encoding{
 	emits((*assembler).incAt, bases, disps),
 	emits((*assembler).addAt, bases, disps, regs),
 	emits((*assembler).aluAt, alu, regs, bases, disps),
+	emits((*assembler).mm, mmOps, mms, offsets),
+	emits((*assembler).mmAt, mmOps, mms, bases, disps),
+	emits((*assembler).mmReg, values[byte](opMOVQLoad, opPADDQ), mms, mms),
+	emits((*assembler).movqTo, mms, bases),
+	emits((*assembler).movqFrom, bases, mms),
+	emits((*assembler).psrlq, mms, shifts),
 	emits((*assembler).vpaddq, vecs, vecs, offsets),
 	emits((*assembler).vpaddqAt, vecs, vecs, bases, disps),
 	emits((*assembler).vpaddqVector, vecs, vecs, vecs),
@@ -190,7 +198,7 @@ var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
 	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "compare": "prefix and opcode", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "emitFor": "emits nothing",
-	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many",
+	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many", "emitClearX87": "many",
 }
 
 // emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said to be.

@@ -51,8 +51,10 @@ type blockRecord struct {
 	counter int32 // index of the entry counter
 	// firstExit is the number of the first of its exits, which follow each other.
 	firstExit int32
-	// passed is where the sums are of the arc from the CALL to the linkage table's entry, if calls are recorded and count: see addPassed.
+	// passed is where the sums are of the arc from the CALL to the linkage table's entry, if calls are recorded and count: see addCalls.
 	passed int32
+	// entered is where the sums are of the arc that its CALL enters, if how often follows from its counter: see addCalls.
+	entered int32
 	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to, linkageOff the guest address of the
 	// first one less the block's.
 	linkageOff int32

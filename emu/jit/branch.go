@@ -47,7 +47,7 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 	case x86.FlowCall:
 		e.emitPushReturn(g.Next())
 		if !g.follow { // else the linkage table's jump calls
-			e.emitDirectCall(i, g.Dest())
+			e.emitDirectCall(i, g.Dest(), true)
 		}
 	case x86.FlowCallInd:
 		e.emitCallInd(g, i)
@@ -144,16 +144,22 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 	e.pendingRSP -= 8
 }
 
-// emitDirectCall calls target from instruction i, behind its push of the return address. It returns where the return site begins.
-func (e *Engine) emitDirectCall(i int, target emu.Addr) (returned int) {
+// emitDirectCall calls target from instruction i, behind its push of the return address. always says that all executions of i that the block's counter has come here. It returns where the return site
+// begins.
+func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) (returned int) {
 	defer e.emitFor(e.emitFor(forCalls))
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	if e.calls != nil {
+		arc := e.arc(e.block[i].PC, target)
+		always = always && !e.calls.countsAlong()
+		if always && e.counting == emu.CountAll {
+			e.t.entered = int32(arc)
+		}
 		if e.linkage > 0 && e.counting == emu.CountAll {
 			e.t.passed = int32(e.arc(e.block[i].PC, e.block[i].Dest()))
 		}
-		e.emitCallFrame(i, target)
+		e.emitCallFrame(arc, !always)
 	}
 	site := e.emitShadowCall(regBias)
 	returned = e.pos

@@ -35,14 +35,18 @@ func (e *Engine) storeRow(at row, word int, r x86.Reg) {
 	}
 }
 
-// emitEntered counts a call of an arc, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
+// emitEntered counts a call of an arc, if counts is set, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
 // r2, if the total is not in a register, and leave the flags alone.
-func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
-	if e.calls.inVector {
-		e.emitAddVector(at, e.calls.In())
+func (e *Engine) emitEntered(at row, counts bool, r1, r2 x86.Reg) {
+	switch {
+	case e.calls.registers != nil:
+		e.emitAddMMX(at, e.calls.In(), counts)
+		return
+	case e.calls.inRegisters:
+		e.emitAddRegisters(at, e.calls.In())
 		return
 	}
-	if e.counting == emu.CountAll {
+	if counts && e.counting == emu.CountAll {
 		e.loadRow(r1, at, e.calls.Recorder.Calls())
 		e.lea(r1, r1, 1)
 		e.storeRow(at, e.calls.Recorder.Calls(), r1)
@@ -51,8 +55,8 @@ func (e *Engine) emitEntered(at row, r1, r2 x86.Reg) {
 }
 
 func (e *Engine) emitLeft(at row, r1, r2 x86.Reg) {
-	if e.calls.inVector {
-		e.emitAddVector(at, e.calls.Out())
+	if e.calls.inRegisters {
+		e.emitAddRegisters(at, e.calls.Out())
 		return
 	}
 	e.emitTotals(at, e.calls.Out(), r1, r2)
@@ -60,6 +64,9 @@ func (e *Engine) emitLeft(at row, r1, r2 x86.Reg) {
 
 func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
 	for c := range e.calls.Totals {
+		if c == e.calls.callsColumn() {
+			continue
+		}
 		e.loadRow(r1, at, word+c)
 		for part := range e.calls.parts {
 			e.load(r2, e.calls.totalAt(c, part))
@@ -69,17 +76,16 @@ func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
 	}
 }
 
-// emitCallFrame pushes the frame of the call of target by instruction i, behind its push of the return address. It loses regBias.
-func (e *Engine) emitCallFrame(i int, target emu.Addr) {
-	arc := e.arc(e.block[i].PC, target)
-	if e.calls.inVector {
-		e.emitEntered(row{x86.NoReg, arc}, x86.NoReg, x86.NoReg)
+// emitCallFrame pushes the frame of a call by an arc, behind the push of the return address, and counts the call if counts is set. It loses regBias.
+func (e *Engine) emitCallFrame(arc int, counts bool) {
+	if e.calls.inRegisters {
+		e.emitEntered(row{x86.NoReg, arc}, counts, x86.NoReg, x86.NoReg)
 		e.emitPushFrame(regBias)
-		e.emitVectorFrame(e.pendingRSP+8, e.hostAddr(arc))
+		e.emitFrame(e.pendingRSP+8, e.hostAddr(arc))
 		return
 	}
 	e.store(slotB, regTable)
-	e.emitEntered(row{x86.NoReg, arc}, regTable, regBias)
+	e.emitEntered(row{x86.NoReg, arc}, counts, regTable, regBias)
 	e.emitPushFrame(regBias)
 	e.leaRIP(regTable, arc)
 	e.storeAt(regBias, 8, regTable)
@@ -257,7 +263,7 @@ func (e *Engine) emitPass(i int) {
 	e.patchShort(known)
 	e.emitLeft(row{base: x86.RDX}, x86.RCX, regTable)
 	e.loadAt(x86.RDX, x86.RDX, 8*callgraph.PassTo)
-	e.emitEntered(row{base: x86.RDX}, x86.RCX, regTable)
+	e.emitEntered(row{base: x86.RDX}, true, x86.RCX, regTable)
 	e.loadFrame(x86.RCX)
 	e.storeAt(x86.RCX, 8, x86.RDX)
 	e.load(x86.RCX, slotA)
@@ -281,7 +287,7 @@ func (e *Engine) emitReceived(pc emu.Addr) {
 	}
 	cache, jumper := e.newCaller(), e.newCaller()
 	var unlike, again int
-	if e.calls.inVector {
+	if e.calls.receivesInline() {
 		unlike, again = e.emitCalled(cache)
 	} else { // too long for jecxz
 		called := e.jmp(0)
@@ -321,12 +327,20 @@ const calledAt = 7 + 3 + 5
 func (k *calls) receivedSize() int {
 	called := 5 // a jump
 	switch {
+	case !k.receivesInline():
+	case k.registers != nil:
+		called = 79
 	case k.lanes:
 		called = 88
-	case k.inVector:
+	default:
 		called = 64
 	}
 	return calledAt + called + 7
+}
+
+// receivesInline reports whether what emitCalled emits is short enough for a short jump over it.
+func (k *calls) receivesInline() bool {
+	return k.inRegisters && (k.registers == nil || len(k.Events) == 1)
 }
 
 // emitCalled pushes the frame of an indirect call that comes to an entry for lookups, with RCX in slotA. Whatever is called has, from the counter cache on, two words: from which call the last one came,
@@ -344,7 +358,7 @@ func (e *Engine) emitCalled(cache int) (unlike, again int) {
 	e.storeAt(x86.RCX, 8, regTable) // if that faults, regTarget says where
 	e.lea(regTarget, x86.RSP, 8)
 	e.storeAt(x86.RCX, 0, regTarget)
-	e.emitEntered(row{base: regTable}, x86.RCX, regTarget)
+	e.emitEntered(row{base: regTable}, true, x86.RCX, regTarget)
 	return unlike, again
 }
 
@@ -422,10 +436,10 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 // emitPopFrame pops the frame at regBias, which it loses, and the flags if it may.
 func (e *Engine) emitPopFrame(dead bool) {
 	switch {
-	case e.calls.inVector:
+	case e.calls.inRegisters:
 		e.loadAt(regBias, regBias, 8)
-		e.vpsubqVector(vecFrame, vecFrame, vecFrameSize)
-		e.emitAddVector(row{base: regBias}, e.calls.Out())
+		e.emitStepBack(x86.NoReg)
+		e.emitAddRegisters(row{base: regBias}, e.calls.Out())
 	case dead:
 		e.store(slotB, regTable)
 		e.loadAt(regTable, regBias, 8)
@@ -543,11 +557,14 @@ func (e *Engine) emitBack(succeeded bool) {
 
 // emitAddTotals adds the totals to those from a word of a row on. It loses scratch and the flags.
 func (e *Engine) emitAddTotals(base x86.Reg, word int, scratch x86.Reg) {
-	if e.calls.inVector {
-		e.emitAddVector(row{base: base}, word)
+	if e.calls.inRegisters {
+		e.emitAddRegisters(row{base: base}, word)
 		return
 	}
 	for c := range e.calls.Totals {
+		if c == e.calls.callsColumn() {
+			continue
+		}
 		for part := range e.calls.parts {
 			e.load(scratch, e.calls.totalAt(c, part))
 			e.addAt(base, int32(8*(word+c)), scratch)

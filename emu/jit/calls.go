@@ -24,10 +24,11 @@ type calls struct {
 	// sums is what a count of the counter that is emitted next adds to the totals. scratch is setSums'.
 	sums    counterSums
 	scratch []int64
-	// inVector says that the one total there is is in a vector register while generated code runs, as the innermost frame's address is (spare),
-	// or, with lanes, those that blocks add to; parts are how many parts totals have in memory.
-	inVector, lanes bool
-	parts           int
+	// inRegisters says that the totals that blocks add to are in registers while generated code runs, as the innermost frame's address is: in a vector (spare), with lanes if there are several, or in
+	// those of MMX that registers has, inMemory for other totals. parts are how many parts totals have in memory.
+	inRegisters, lanes bool
+	registers          []mmx
+	parts              int
 	// misses is the first column of events of misses.
 	misses int
 	// kept is how many of the sums are of arcs of other processes, which had the engine before, or of the image.
@@ -66,14 +67,17 @@ func (e *Engine) newCalls() error {
 	}
 	k.Frames = k.frames.slice()
 	k.parts, k.misses = 1, 1
+	e.mmx = e.mmx && k.setRegisters()
 	switch {
+	case e.mmx:
+		k.inRegisters = true
 	case len(k.Events) > 1:
 		k.lanes = e.spare && k.setLanes()
-		k.inVector = k.lanes
+		k.inRegisters = k.lanes
 	case e.spare:
-		k.inVector = true
+		k.inRegisters = true
 	default:
-		k.parts = totalParts
+		k.setParts()
 	}
 	for ev := range k.columns {
 		k.columns[ev] = k.Column(emu.Event(ev))
@@ -110,11 +114,8 @@ func (e *Engine) beginCalls(c *emu.CPU) {
 	if e.calls != nil {
 		e.calls.Begin(c)
 		e.set(stCounts, uint64(b2i(e.counting == emu.CountAll)))
-		switch {
-		case e.calls.lanes:
-			e.set(stTotals+8*callsLane, e.get(stCounts))
-		case e.calls.inVector:
-			e.set(stTotals+8, e.get(stCounts))
+		if e.calls.inRegisters {
+			e.set(e.calls.totalAt(e.calls.callsColumn(), 0), e.get(stCounts))
 		}
 		e.set(stStackLo, 0) // mappings may have changed
 		e.set(stStackHi, 0)
@@ -289,6 +290,19 @@ func (e *Engine) saveCalls(b *imageBody) {
 		}
 	}
 }
+
+// countsAlong reports whether what adds totals to those when an arc was entered counts the call, too.
+func (k *calls) countsAlong() bool { return k.inRegisters && k.registers == nil }
+
+// setParts divides a total that is in memory and alone.
+func (k *calls) setParts() {
+	if len(k.Events) == 1 {
+		k.parts = totalParts
+	}
+}
+
+// callsColumn is the column of totals that is none of an event. It has 1 if calls count, if totals are in registers.
+func (k *calls) callsColumn() int { return k.Recorder.Calls() - k.In() }
 
 // add adds n of an event to the totals.
 func (k *calls) add(ev emu.Event, n int64) {

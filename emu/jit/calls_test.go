@@ -61,11 +61,14 @@ func TestCalls(t *testing.T) {
 	})
 	t.Run("totals in memory", func(t *testing.T) {
 		m := newMachineWith(t, cfg, someCalls)
-		e, err := NewWithoutAVX512(m.mem, m.Config)
-		require.NoError(t, err)
-		defer e.Close()
-		m.Engine = e
-		require.False(t, e.calls.inVector)
+		m.onLesserHost(false)
+		require.False(t, m.calls.inRegisters)
+		run(t, m)
+	})
+	t.Run("totals in MMX", func(t *testing.T) {
+		m := newMachineWith(t, cfg, someCalls)
+		m.onLesserHost(true)
+		require.NotNil(t, m.calls.registers)
 		run(t, m)
 	})
 }

@@ -103,9 +103,8 @@ func (e *Engine) rebase() error {
 	}
 	if moved { // generated code knows where the tables are
 		e.flush()
-		e.pos, e.far = codeOff, farOff
 		was := e.stubs
-		e.emitStubs()
+		e.placeStubs()
 		if e.stubs != was {
 			panic("BUG: the code that blocks share is not where it was")
 		}

@@ -81,7 +81,7 @@ func (e *Engine) gatherBlock(t *tb) {
 	for _, x := range exits {
 		e.take(int(x.counter))
 	}
-	e.addPassed(t, n)
+	e.addCalls(t, n)
 	for _, r := range t.reps() {
 		if r.outside {
 			continue
@@ -318,7 +318,7 @@ func (e *Engine) correctCounts(t *tb, done int, entered bool) {
 	for i := done; i < t.insnCount(); i++ {
 		e.gatherInsn(t, i, -1)
 	}
-	e.addPassed(t, -1)
+	e.addCalls(t, -1)
 	e.executed -= int64(t.insnCount() - done)
 }
 

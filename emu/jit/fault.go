@@ -83,6 +83,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		// Without memory for it the guest's stack has come to its end.
 		f.Addr = emu.Addr(p - e.shadow.base)
 	}
+	often := e.oftenX87(f, pos)
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	if ours && e.unguardOutside(t, f.Addr) {
 		e.resume = pos
@@ -91,7 +92,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	e.restore(t, i, pos)
 	e.set(stHistory, t.insn(i).outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
-	e.adjustForStop(t, i, ours)
+	e.adjustForStop(t, i, ours || often)
 	if ours {
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
 			return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
@@ -101,6 +102,12 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		}
 		e.singleStep, e.runOffset = true, int(t.insn(i).run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
+		return pc, nil
+	}
+	if often {
+		e.runOffset = int(t.insn(i).run)
+		e.passing, e.passes = e.cpu, pc
+		e.takeX87()
 		return pc, nil
 	}
 	e.storeCPU(e.cpu, pc)

@@ -44,6 +44,7 @@ type imageHeader struct {
 	// Exits and EventCounters are how many there are, Lines how many stamps of I1.
 	Exits, EventCounters, Lines int64
 	Budgeted, Metered           int64
+	UsesX87                     int64 // 1 if the guest has x87 to itself (mmx.go)
 	// First says that the next run begins with the image although its code looks at a budget (beginsBudgeted).
 	First int64
 	// WantsMeter says that the code is to be made anew, metered.
@@ -168,10 +169,7 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	if copy(h.bytes(), b) < len(h.bytes()) {
 		return errImage
 	}
-	if h.Magic != imageMagic || h.Config != key || h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
-		return errImage
-	}
-	if h.Budgeted != 0 && h.First == 0 {
+	if h.Magic != imageMagic || h.Config != key {
 		return errImage
 	}
 	end := len(b) - sumSize
@@ -179,6 +177,15 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 		return errImage
 	}
 	b = b[len(h.bytes()):end]
+	if h.UsesX87 != 0 && e.mmx {
+		e.withoutMMX()
+	}
+	if h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
+		return errImage
+	}
+	if h.Budgeted != 0 && h.First == 0 {
+		return errImage
+	}
 	if h.WantsMeter != 0 {
 		e.metered = true
 		return errImage

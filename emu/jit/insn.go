@@ -13,6 +13,9 @@ func (e *Engine) emitInsn(i int) {
 	g := &e.block[i]
 	switch g.Kind {
 	case guest.Plain:
+		if usesX87(g) {
+			e.emitNeedX87()
+		}
 		e.emitPlain(g)
 	case guest.Nop:
 	case guest.Lea:

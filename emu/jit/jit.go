@@ -200,6 +200,9 @@ type Engine struct {
 	code     []byte
 	pageSums []pageSum
 
+	// mmx says that what generated code keeps is in MMX while the guest's x87 is not loaded, x87Since how many instructions were executed when it was last asked how often that is.
+	mmx      bool
+	x87Since uint64
 	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
 	nextX87 bool
 	// timeBefore becomes stTimeBefore when generated code is entered next, and is 0 again: behind any other exit time may have passed.
@@ -249,7 +252,8 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	}
 	e.codeCaches[emu.CountAll] = first
 	e.attach(m, cfg)
-	e.budgeted = cfg.Limited
+	e.mmx, e.budgeted = !avx512, cfg.Limited
+	e.set(stX87Left, maxX87)
 	e.plans = [][]planned{{{event: emu.Ir, times: 1}}}
 	e.planIndex = map[hooks.Plan]uint16{}
 	e.fixExits()
@@ -305,15 +309,25 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 			return err
 		}
 	}
-	e.emitStubs()
-	e.codeCaches[emu.CountAll].table.miss = e.hostAddr(e.stubs.miss)
+	e.placeStubs()
 	e.set(stCodeLo, uint64(e.arena.base+codeOff))
 	e.set(stCodeHi, uint64(e.arena.base+arenaSize))
-	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
-	e.set(stToNowhere, e.hostAddr(e.stubs.nowhere))
 	e.knowCPUID(0, 0)
 	e.switchCodeCache(e.codeCaches[emu.CountAll])
 	return nil
+}
+
+// placeStubs emits the code that blocks share where it belongs, in front of all blocks, and tells others of it.
+func (e *Engine) placeStubs() {
+	e.pos, e.far = codeOff, farOff
+	e.emitStubs()
+	for _, w := range e.codeCaches {
+		if w != nil {
+			w.table.miss = e.hostAddr(e.stubs.miss)
+		}
+	}
+	e.set(stFaultExit, e.hostAddr(e.stubs.fault))
+	e.set(stToNowhere, e.hostAddr(e.stubs.nowhere))
 }
 
 // emitStubs emits the code that blocks share.
@@ -321,6 +335,9 @@ func (e *Engine) emitStubs() {
 	e.emitFor(forStubs)
 	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCode, e.emitLeaveCode, e.emitMissFrom)
 	e.emitAnswerRoutines()
+	if e.mmx {
+		e.emitX87Routines()
+	}
 	if e.sim.caches {
 		e.emitFor(forMisses)
 		e.emitSimRoutines()
@@ -338,12 +355,18 @@ func (e *Engine) emitEnterCode() {
 	e.emitEnterSpare()
 	e.emitEnterSim()
 	e.emitEnterCalls()
+	if e.mmx {
+		e.emitEnterMMX()
+	}
 }
 
 func (e *Engine) emitLeaveCode() {
 	e.emitExitSpare()
 	e.emitExitSim()
 	e.emitExitCalls()
+	if e.mmx {
+		e.emitExitMMX()
+	}
 }
 
 // Close frees the engine's memory, or leaves it to its pool. The guest's is still there.
@@ -509,7 +532,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	}
 	e.set(stX87, 0) // the block loads it if need be
 	if e.nextX87 {
-		e.set(stX87, 1)
+		e.set(stX87, uint64(b2i(!e.mmx)))
 		e.nextX87 = false
 	}
 	t, fault := e.lookup(rip)
@@ -596,7 +619,8 @@ func (e *Engine) enter(at int) {
 	switch {
 	case e.wide:
 		e.settleWide(e.cpu.FP)
-	case e.get(stX87) != 0:
+	case e.get(stX87)|e.get(stX87Saved) != 0:
+		e.set(stX87Saved, 0)
 		e.cpu.FP.SetComponents(emu.XFeatures)
 		clearPointers(e.cpu.FP)
 	}

@@ -58,7 +58,7 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.storeAt(regTable, 0, x86.RCX) // if that faults, regTarget says where
 	e.load(x86.RCX, counterOff+8*cache+8)
 	e.storeAt(regTable, 8, x86.RCX)
-	e.emitEntered(row{base: x86.RCX}, regTable, regTarget)
+	e.emitEntered(row{base: x86.RCX}, true, regTable, regTarget)
 	e.jmp(behind)
 }
 
@@ -126,7 +126,7 @@ func (e *Engine) emitCrossRoutine() {
 	e.storeAt(x86.RDX, 0, x86.RCX)
 	e.storeAt(x86.RDX, 8, regTable)
 	e.storeFrame(x86.RDX)
-	if !e.calls.inVector {
+	if !e.calls.inRegisters {
 		e.load(x86.RCX, stCounts)
 		e.addAt(regTable, int32(8*e.calls.Recorder.Calls()), x86.RCX)
 	}
@@ -255,7 +255,7 @@ func (e *Engine) emitPushJump(arc int, target emu.Addr) {
 	e.storeAt(x86.RDX, frameSize+8, x86.RCX)
 	e.lea(x86.RDX, x86.RDX, frameSize)
 	e.storeFrame(x86.RDX)
-	e.emitEntered(row{x86.NoReg, arc}, x86.RCX, x86.RDX)
+	e.emitEntered(row{x86.NoReg, arc}, true, x86.RCX, x86.RDX)
 	e.emitGiveCrossed()
 	e.emitLink(target)
 }

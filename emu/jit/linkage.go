@@ -157,14 +157,14 @@ func (e *Engine) emitLinkedCall(i int) {
 	g, call := &e.block[i], e.t.lastOwn()
 	to, _ := e.linkageOf(g)
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
-	e.rebound.returned = e.emitDirectCall(call, to)
+	e.rebound.returned = e.emitDirectCall(call, to, true)
 }
 
 // emitLinkedCallInd translates call i through a word that leads to to.
 func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
 	e.emitPushReturn(g.Next())
-	e.emitDirectCall(i, to)
+	e.emitDirectCall(i, to, false)
 }
 
 // emitRebound emits the call whose word has changed. The jump of a linkage table is a block of its own then, which is called.
@@ -188,7 +188,7 @@ func (e *Engine) emitRebound() {
 	e.store(stSavedBias, regBias)
 	from := e.pos
 	if e.calls != nil {
-		e.emitCallFrame(call, e.block[call].Dest())
+		e.emitCallFrame(e.arc(e.block[call].PC, e.block[call].Dest()), true)
 		e.emitTailOfEntry(call)
 	}
 	site := e.emitShadowCall(regBias)
@@ -197,17 +197,24 @@ func (e *Engine) emitRebound() {
 	e.emitCallLink(site, e.block[last].PC)
 }
 
-// addPassed adds n calls of the entry of a linkage table that t's CALL leads to. What is executed there is the entry's, but the totals have it already when the arc that t
-// records is entered.
-func (e *Engine) addPassed(t *tb, n int64) {
-	if t.passed == 0 || n == 0 {
+// addCalls adds n calls that t's CALL made, which need no code to be counted, and as many of the entry of a linkage table that it leads to. What is executed there is the entry's, but the totals
+// have it already when the arc that t records is entered.
+func (e *Engine) addCalls(t *tb, n int64) {
+	if n == 0 {
 		return
 	}
 	k := e.calls
-	at := func(word int) int { return int(t.passed) + 8*word }
-	ir, calls := at(k.In()+k.columns[emu.Ir]), at(k.Recorder.Calls())
-	e.set(ir, e.get(ir)-uint64(n*int64(t.linkage)))
-	e.set(calls, e.get(calls)+uint64(n))
+	add := func(arc int32, word int, n int64) {
+		at := int(arc) + 8*word
+		e.set(at, e.get(at)+uint64(n))
+	}
+	if t.entered != 0 {
+		add(t.entered, k.Recorder.Calls(), n)
+	}
+	if t.passed != 0 {
+		add(t.passed, k.Recorder.Calls(), n)
+		add(t.passed, k.In()+k.columns[emu.Ir], -n*int64(t.linkage))
+	}
 }
 
 // emitTailOfEntry has the instructions of the linkage table's entry in front of its jump, which the totals have already, belong to its arc. It loses regBias.

@@ -23,9 +23,9 @@ const vecNumbers = 11
 // maskBudget is scratch.
 const maskBudget opmask = 1
 
-// countsInVector reports whether counters are incremented in vector registers: there is none left for that where ways are compared and calls recorded.
-func (e *Engine) countsInVector() bool {
-	return e.spare && (e.calls == nil || e.calls.inVector && !e.sim.vectors)
+// countsInRegister reports whether counters are incremented in MMX or vector registers: there is none of these left for that where ways are compared and calls recorded.
+func (e *Engine) countsInRegister() bool {
+	return e.inMMX() || e.spare && (e.calls == nil || e.calls.inRegisters && !e.sim.vectors)
 }
 
 // one returns the register that has 1 if counters are incremented so.
@@ -41,7 +41,7 @@ func (e *Engine) emitEnterSpare() {
 	if e.spare {
 		e.vloadLow(vecBudget, stBudget)
 	}
-	if e.countsInVector() {
+	if e.spare && e.countsInRegister() {
 		e.vload(e.one(), stepAt(1))
 	}
 }
@@ -70,6 +70,10 @@ func (e *Engine) emitOverdrawn(n int) {
 		e.vpaddq(vecBudget, vecBudget, stepAt(-n))
 		e.vpmovq2mLow(maskBudget, vecBudget)
 		e.kmovFrom(x86.RCX, maskBudget)
+		return
+	}
+	if e.mmx {
+		e.emitOverdrawnMMX(n)
 		return
 	}
 	e.load(x86.RCX, stBudget)

@@ -58,7 +58,10 @@ const (
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
-	stX87     = 0x278 // 1 if x87 has been loaded, and is to be again where generated code goes on in the midst of a block
+	stX87     = 0x278 // 1 if the guest's x87 has been loaded, and is to be again where generated code goes on in the midst of a block
+	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has stored x87 since it was entered.
+	stX87Left  = 0x388
+	stX87Saved = 0x390
 	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by span.
 	stWays       = 0x280
 	stTick       = 0x2c0

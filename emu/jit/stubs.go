@@ -18,6 +18,8 @@ type stubs struct {
 	nowhere  int // jumps to where stNowhere says
 	cpuid    int // answers CPUID if it can, rdtsc RDTSC (answers.go)
 	rdtsc    int
+	toX87    int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
+	fromX87  int
 	end      int
 }
 
@@ -89,6 +91,7 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	} else {
 		e.emitSaveState()
 	}
+	e.emitClearX87()
 	exit()
 	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
 	e.byte(0x0f, 0xae)       // ldmxcsr

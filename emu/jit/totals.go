@@ -12,11 +12,12 @@ import (
 )
 
 // The totals of a call graph change with every block, and a block that adds to a word of memory waits until the block before has done so. Where
-// there is one total, of instructions, it is therefore in a vector register which the guest does not have, or, if the host has none, in parts. The register's other half has
-// 1 if calls count, so that one addition changes the sum and the number of calls that an arc has.
+// there is one total, of instructions, it is therefore in a vector register which the guest does not have (spare.go). The register's other half has
+// 1 if calls count, so that one addition changes the sum and the number of calls that an arc has. With simulation there are lanes, where the host has registers of 512 bits: those that a block adds what
+// it counts in any case are in one register, misses and mispredictions, which are rare, in memory.
 //
-// With simulation there are lanes, where the host has registers of 512 bits: those that a block adds what it counts in any case are in one register, misses and mispredictions, which
-// are rare, in memory. Other totals are words.
+// Without such vectors, what a block adds to is in registers of MMX (mmx.go); where x87 is the guest's, totals are words, and one alone is in parts. How often a CALL calls follows then from its block's
+// counter, where all executions of the block come to it.
 
 // totalParts is how many parts a total has that is in memory; block after block takes another.
 const totalParts = 2
@@ -78,19 +79,20 @@ func (e *Engine) joinTotals() {
 	}
 }
 
-// emitAddVector adds the totals, and 1 for a call that counts, to words of a row from word on. It leaves registers and flags alone.
-func (e *Engine) emitAddVector(at row, word int) {
-	if e.calls.lanes {
+// emitAddRegisters adds the totals, and 1 for a call that counts, to words of a row from word on. It leaves registers and flags alone.
+func (e *Engine) emitAddRegisters(at row, word int) {
+	switch {
+	case e.calls.registers != nil:
+		e.emitAddMMX(at, word, word == e.calls.In())
+	case e.calls.lanes:
 		e.emitAddLanes(at, word)
-		return
-	}
-	if at.base == x86.NoReg {
+	case at.base == x86.NoReg:
 		e.vpaddq(vecScratch, vecTotal, at.off+8*word)
 		e.vstore(at.off+8*word, vecScratch)
-		return
+	default:
+		e.vpaddqAt(vecScratch, vecTotal, at.base, int32(8*word))
+		e.vstoreAt(at.base, int32(8*word), vecScratch)
 	}
-	e.vpaddqAt(vecScratch, vecTotal, at.base, int32(8*word))
-	e.vstoreAt(at.base, int32(8*word), vecScratch)
 }
 
 func (e *Engine) emitAddLanes(at row, word int) {
@@ -110,13 +112,17 @@ func (e *Engine) emitAddLanes(at row, word int) {
 	e.vstoreWideAt(at.base, high, vecScratch)
 }
 
-// emitVectorFrame stores the frame at regBias: RSP and n, and an arc.
-func (e *Engine) emitVectorFrame(n int32, arc uint64) {
+// emitFrame stores the frame at regBias: RSP and n, and an arc.
+func (e *Engine) emitFrame(n int32, arc uint64) {
 	constant := e.newCounter(0)
 	e.newCounter(0)
 	e.set(counterOff+8*constant, uint64(int64(n)))
 	e.set(counterOff+8*constant+8, arc)
 	e.calls.arcWords = append(e.calls.arcWords, constant+1)
+	if e.mmx {
+		e.emitFrameMMX(counterOff + 8*constant)
+		return
+	}
 	e.vmovqTo(vecScratch, x86.RSP)
 	e.vpaddq(vecScratch, vecScratch, counterOff+8*constant)
 	e.vstoreAt(regBias, 0, vecScratch)
@@ -129,7 +135,7 @@ func (e *Engine) emitEnterCalls() {
 		e.vload(vecFrameSize, stepAt(frameSize))
 	}
 	switch {
-	case e.calls == nil || !e.calls.inVector:
+	case e.calls == nil || !e.calls.inRegisters || e.mmx:
 	case e.calls.lanes:
 		e.vloadWide(vecTotal, stTotals)
 	default:
@@ -145,7 +151,7 @@ func (e *Engine) emitExitCalls() {
 		e.vstoreLow(stFrame, vecFrame)
 	}
 	switch {
-	case e.calls == nil || !e.calls.inVector:
+	case e.calls == nil || !e.calls.inRegisters || e.mmx:
 	case e.calls.lanes:
 		e.vstoreWide(stTotals, vecTotal)
 	default:
@@ -155,6 +161,10 @@ func (e *Engine) emitExitCalls() {
 
 // loadFrame loads the address of the innermost frame, storeFrame makes it what is in r.
 func (e *Engine) loadFrame(r x86.Reg) {
+	if e.mmx {
+		e.movqFrom(r, mmFrame)
+		return
+	}
 	if e.spare {
 		e.vmovqFrom(r, vecFrame)
 		return
@@ -163,6 +173,10 @@ func (e *Engine) loadFrame(r x86.Reg) {
 }
 
 func (e *Engine) storeFrame(r x86.Reg) {
+	if e.mmx {
+		e.movqTo(mmFrame, r)
+		return
+	}
 	if e.spare {
 		e.vmovqTo(vecFrame, r)
 		return
@@ -172,6 +186,11 @@ func (e *Engine) storeFrame(r x86.Reg) {
 
 // emitPushFrame makes room for a frame, whose address it leaves in r.
 func (e *Engine) emitPushFrame(r x86.Reg) {
+	if e.mmx {
+		e.mm(opPADDQ, mmFrame, stepAt(frameSize))
+		e.loadFrame(r)
+		return
+	}
 	if e.spare {
 		e.vpaddqVector(vecFrame, vecFrame, vecFrameSize)
 		e.loadFrame(r)
@@ -184,6 +203,10 @@ func (e *Engine) emitPushFrame(r x86.Reg) {
 
 // emitStepBack makes the frame below that at r, which is lost, the innermost one.
 func (e *Engine) emitStepBack(r x86.Reg) {
+	if e.mmx {
+		e.mm(opPADDQ, mmFrame, stepAt(-frameSize))
+		return
+	}
 	if e.spare {
 		e.vpsubqVector(vecFrame, vecFrame, vecFrameSize)
 		return
@@ -194,7 +217,7 @@ func (e *Engine) emitStepBack(r x86.Reg) {
 
 // sumsLast reports whether what a block counts is added to the totals where it is left: in front of its last instruction, or at a side exit. An addition to a vector register
 // needs neither flags nor another register, and may stand anywhere. An addition to memory goes with the block's counter, and side exits take off what was not executed.
-func (e *Engine) sumsLast() bool { return e.calls != nil && e.calls.inVector }
+func (e *Engine) sumsLast() bool { return e.calls != nil && e.calls.inRegisters }
 
 // summed reports whether the totals have the instructions of block t when instruction i stops; entered says whether its entry is counted.
 func (e *Engine) summed(t *tb, i int, entered bool) bool {
@@ -228,8 +251,10 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 	for _, s := range k.sums.list {
 		at := k.totalAt(s.column, counter%k.parts)
 		switch {
+		case k.registers != nil && k.registers[s.column] != inMemory:
+			e.emitSumMMX(k.registers[s.column], int(s.n))
 		case k.lanes && s.column < staticLanes:
-		case k.inVector && !k.lanes:
+		case k.inRegisters && !k.lanes:
 			if s.n < -maxStep || s.n > maxStep {
 				panic(fmt.Sprintf("BUG: a block of %d instructions", s.n))
 			}
@@ -283,10 +308,13 @@ func (e *Engine) emitLaneSums() {
 func (e *Engine) emitAddIterations() {
 	switch k := e.calls; {
 	case k == nil || e.counting != emu.CountAll:
+	case k.registers != nil:
+		e.movqTo(mmScratch, x86.RDX)
+		e.mmReg(opPADDQ, k.registers[k.columns[emu.Ir]], mmScratch)
 	case k.lanes:
 		e.vmovqTo(vecScratch, x86.RDX)
 		e.vpaddqWideVector(vecTotal, vecTotal, vecScratch)
-	case k.inVector:
+	case k.inRegisters:
 		e.vmovqTo(vecScratch, x86.RDX)
 		e.vpaddqVector(vecTotal, vecTotal, vecScratch)
 	default:

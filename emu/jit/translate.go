@@ -140,14 +140,14 @@ func (e *Engine) emitInsns() {
 		}
 		e.insn, e.fetchKnown = i, true
 		e.placed = append(e.placed, insnAt{off: e.t.offOf(g.PC, i), host: uint16(e.pos - int(e.t.entry)), rsp: int16(e.pendingRSP), plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)})
+		if e.mmx && e.x87 && (!usesX87(g) || i == len(e.block)-1) {
+			e.emitFromX87()
+		}
 		if e.checked(i) {
 			e.emitBudgetBefore(i)
 		}
 		e.emitSimulation(i)
 		e.emitLastSums(i)
-		if g.X87 && g.Kind == guest.Plain {
-			e.emitNeedX87()
-		}
 		if i == int(e.t.counted) {
 			e.emitCounted(i)
 		} else {
@@ -164,6 +164,9 @@ func (e *Engine) emitInsns() {
 // emitEnd goes on behind the last one.
 func (e *Engine) emitEnd() {
 	defer e.emitFor(e.emitFor(forFlags))
+	if e.mmx && e.x87 {
+		e.emitFromX87()
+	}
 	last := &e.block[len(e.block)-1]
 	falls := last.Flow == x86.FlowNext && !last.Kind.Ends() || last.follow
 	if falls {
@@ -354,7 +357,7 @@ func (e *Engine) emitCounted(i int) {
 	switch {
 	case writesAllFlags(g):
 		e.emitCount(int(e.t.counter), x86.NoReg)
-	case e.countsInVector():
+	case e.countsInRegister():
 		e.emitCountKeeping(int(e.t.counter), x86.NoReg)
 	case r != x86.NoReg && !mayFault(g):
 		e.emitCount(int(e.t.counter), r)
@@ -415,8 +418,12 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 // emitCountKeeping does the same and leaves the flags alone, and registers: if it needs one it saves r.
 func (e *Engine) emitCountKeeping(counter int, r x86.Reg) {
 	defer e.emitFor(e.emitFor(forCounts))
-	if e.countsInVector() {
-		e.emitCountInVector(counter)
+	if e.countsInRegister() {
+		if e.mmx {
+			e.emitCountMMX(counter)
+		} else {
+			e.emitCountInVector(counter)
+		}
 		return
 	}
 	e.store(slotCount, r)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -57,6 +58,14 @@ func (e *assembler) emitSaveState() {
 	e.ifX87(0)                              // fxsave64
 }
 
+// emitClearX87 leaves no exception of x87 waiting in the host when the state was saved at RCX: who uses MMX next, another engine perhaps, would meet it. It loses the flags.
+func (e *assembler) emitClearX87() {
+	e.byte(0xf6, 0x41, emu.XOffFCW+2, 0x80) // test byte [rcx+2], ES
+	none := e.jcc(condE, 0)
+	e.byte(0xdb, 0xe2) // fnclex
+	e.link(none, e.pos)
+}
+
 // ifX87 emits FXSAVE or FXRSTOR, by its ModRM.reg, at RCX, for x87 that is loaded. It loses the flags.
 func (e *assembler) ifX87(reg byte) {
 	e.byte(0x83) // cmp dword [stX87], 0
@@ -67,9 +76,16 @@ func (e *assembler) ifX87(reg byte) {
 	e.link(without, e.pos)
 }
 
+// usesX87 reports whether x87 is to be loaded when g is executed.
+func usesX87(g *ginsn) bool { return g.X87 && g.Kind == guest.Plain }
+
 // emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags alone.
 func (e *Engine) emitNeedX87() {
 	if e.x87 || e.wide && !e.emulatesWide {
+		return
+	}
+	if e.mmx {
+		e.emitToX87()
 		return
 	}
 	e.x87 = true

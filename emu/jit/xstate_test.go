@@ -15,7 +15,17 @@ import (
 
 // TestStateKept has vectors come and go with the upper halves in use and without, and x87 as Go left it, although no code needed it before.
 func TestStateKept(t *testing.T) {
-	m := newMachine(t, `
+	t.Run("as ever", func(t *testing.T) { testStateKept(t, newMachine(t, stateKept)) })
+	for _, mmx := range [2]bool{false, true} {
+		t.Run(fmt.Sprintf("without AVX-512/%v", mmx), func(t *testing.T) {
+			m := newMachine(t, stateKept)
+			m.onLesserHost(mmx)
+			testStateKept(t, m)
+		})
+	}
+}
+
+const stateKept = `
 		0f05               # syscall
 		c5 fd fe c1        # 2: vpaddd ymm0, ymm0, ymm1
 		c4 41 05 fe f8     # vpaddd ymm15, ymm15, ymm8
@@ -29,7 +39,9 @@ func TestStateKept(t *testing.T) {
 		d9 fe              # 1d: fsin
 		66 0f fe c1        # paddd xmm0, xmm1
 		0f05               # syscall
-	`)
+	`
+
+func testStateKept(t *testing.T, m *machine) {
 	x := m.cpu.FP
 	half := func(off, r int) []byte { return x[off+16*r:][:16] }
 	fill := func(b []byte, v byte) { copy(b, bytes.Repeat([]byte{v, 0, 0, 0}, len(b)/4)) }
@@ -51,7 +63,7 @@ func TestStateKept(t *testing.T) {
 	word, ok := m.mem.ReadUint64(dataAt)
 	require.True(t, ok)
 	require.EqualValues(t, 0x27f, uint16(word))
-	require.NotZero(t, m.get(stX87))
+	require.Equal(t, m.mmx, m.get(stX87) == 0)
 	require.EqualValues(t, 0x3fff, binary.LittleEndian.Uint16(x[emu.XOffST+8:]), "1.0 on the stack")
 	require.Equal(t, make([]byte, 18), x[emu.XOffFOP:][:18], "no address of the host's")
 
@@ -62,7 +74,7 @@ func TestStateKept(t *testing.T) {
 
 	fill(half(emu.XOffYMMH, 0), 101)
 	m.run(emu.StopSyscall)
-	require.NotZero(t, m.get(stX87), "loaded behind what Go executed")
+	require.Equal(t, m.mmx, m.get(stX87) == 0, "loaded behind what Go executed")
 	require.Equal(t, uint64(0xd76aa47848677021), binary.LittleEndian.Uint64(x[emu.XOffST:]), "sin(1)")
 	require.Equal(t, []byte{1 + 2 + 2 + 2, 101}, []byte{half(emu.XOffXMM, 0)[4], half(emu.XOffYMMH, 0)[4]})
 }
@@ -70,10 +82,10 @@ func TestStateKept(t *testing.T) {
 // TestX87OfThreads has two threads take turns, each with a number on x87's stack, and code without x87 in between: each keeps its own, on CPUs with AVX-512 and without.
 func TestX87OfThreads(t *testing.T) {
 	for _, tt := range []struct {
-		model  string
-		lesser bool
-	}{{"v3", false}, {"v4", false}, {"v4", true}} {
-		t.Run(fmt.Sprintf("%s/%v", tt.model, tt.lesser), func(t *testing.T) {
+		model       string
+		lesser, mmx bool
+	}{{"v3", false, false}, {"v4", false, false}, {"v3", true, false}, {"v3", true, true}, {"v4", true, false}, {"v4", true, true}} {
+		t.Run(fmt.Sprintf("%s/%v/%v", tt.model, tt.lesser, tt.mmx), func(t *testing.T) {
 			model, err := emu.ModelByName(tt.model)
 			require.NoError(t, err)
 			m := newMachineWith(t, emu.Config{Model: model}, `
@@ -87,9 +99,7 @@ func TestX87OfThreads(t *testing.T) {
 				0f 05     # syscall
 			`)
 			if tt.lesser {
-				m.Engine, err = NewWithoutAVX512(m.mem, m.Config)
-				require.NoError(t, err)
-				defer m.Engine.Close()
+				m.onLesserHost(tt.mmx)
 			}
 			var threads [2]*emu.CPU
 			for k := range threads {
@@ -139,7 +149,7 @@ func TestX87Resumed(t *testing.T) {
 	var m *machine
 	changes := 0
 	function := func(a emu.Addr) emu.Function {
-		if m != nil && m.get(stX87) != 0 {
+		if m != nil && (m.mmx || m.get(stX87) != 0) {
 			binary.LittleEndian.PutUint16(m.cpu.FP[emu.XOffST+8:], 0x4000) // 2.0
 			changes++
 		}

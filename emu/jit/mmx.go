@@ -1,0 +1,250 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Where the host has no vector registers to spare (spare.go), those of MMX, which are x87's, are generated code's own: arithmetic in them leaves the flags alone, and they need not be saved. Where the
+// guest uses x87 itself, a block stores what is in them, loads the guest's x87, and changes back behind the last such instruction in a row. A guest that does so often has x87 to itself from then on
+// (takeX87).
+
+// What is in the registers. What else adds up is in memory.
+const (
+	mmTotals  mmx = 5 // how many of the totals of calls may be in registers, from MM0 on: those that blocks add to
+	mmFrame   mmx = 5 // the address of the innermost frame
+	mmBudget  mmx = 6
+	mmScratch mmx = 7
+)
+
+// inMemory says that a total is in no register.
+const inMemory mmx = 0xff
+
+const (
+	// maxX87 is how often blocks change to the guest's x87 before it is asked whether that is too often: more than once in x87Part instructions. A change and the way back take as long as some
+	// 500 instructions.
+	maxX87  = 1 << 14
+	x87Part = 8000
+)
+
+// inMMX reports whether the engine's values are in MMX where the assembler is.
+func (e *Engine) inMMX() bool { return e.mmx && !e.x87 }
+
+// setRegisters gives the totals that blocks add to registers, and reports whether there are enough.
+func (k *calls) setRegisters() bool {
+	registers := slices.Repeat([]mmx{inMemory}, len(k.Totals))
+	next := mmx(0)
+	for _, ev := range k.Events {
+		if slices.Contains(rareEvents, ev) {
+			continue
+		}
+		if next == mmTotals {
+			return false
+		}
+		registers[k.Column(ev)] = next
+		next++
+	}
+	k.registers = registers
+	return true
+}
+
+// kept calls f with each register that keeps a value, and the value's place in memory.
+func (e *Engine) kept(f func(m mmx, off int)) {
+	f(mmBudget, stBudget)
+	if e.calls == nil {
+		return
+	}
+	f(mmFrame, stFrame)
+	for c, m := range e.calls.registers {
+		if m != inMemory {
+			f(m, e.calls.totalAt(c, 0))
+		}
+	}
+}
+
+// emitEnterMMX loads the registers when generated code is entered, and emitExitMMX stores them when it is left, unless the guest's x87 is loaded.
+func (e *Engine) emitEnterMMX() { e.unlessX87(e.emitLoadMMX) }
+
+func (e *Engine) emitExitMMX() {
+	e.unlessX87(func() {
+		e.emitStoreMMX()
+		e.byte(0x0f, 0x77) // emms
+	})
+}
+
+// unlessX87 does something unless the guest's x87 is loaded. It loses the flags.
+func (e *Engine) unlessX87(do func()) {
+	e.byte(0x83) // cmp dword [stX87], 0
+	e.rip(7, stX87, 1)
+	e.byte(0)
+	loaded := e.jcc(condNE, 0)
+	do()
+	e.link(loaded, e.pos)
+}
+
+func (e *Engine) emitLoadMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQLoad, m, off) }) }
+
+func (e *Engine) emitStoreMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQStore, m, off) }) }
+
+// emitX87Routines generates toX87, which changes from MMX to the guest's x87 and goes to where stBack says, or two bytes in front of that if the guest has done so maxX87 times, and fromX87, which changes
+// back. RCX is in slotTmp; other registers and the flags stay.
+func (e *Engine) emitX87Routines() {
+	e.stubs.toX87 = e.pos
+	e.emitStoreMMX()
+	e.store(slotA, x86.RAX)
+	e.store(slotB, x86.RDX)
+	e.load(x86.RCX, stFP)
+	e.movImm(x86.RAX, emu.XX87)
+	e.movImm(x86.RDX, 0)
+	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
+	e.load(x86.RAX, slotA)
+	e.load(x86.RDX, slotB)
+	e.storeImm32(stX87, 1)
+	e.load(x86.RCX, stX87Left)
+	e.lea(x86.RCX, x86.RCX, -1)
+	e.store(stX87Left, x86.RCX)
+	often := e.short(opJRCXZ)
+	e.load(x86.RCX, slotTmp)
+	e.emitGoBack()
+	e.patchShort(often)
+	e.load(x86.RCX, stBack)
+	e.lea(x86.RCX, x86.RCX, -2)
+	e.store(stBack, x86.RCX)
+	e.load(x86.RCX, slotTmp)
+	e.emitGoBack()
+
+	e.stubs.fromX87 = e.pos
+	e.load(x86.RCX, stFP)
+	e.byte(0x48, 0x0f, 0xae, 0x01) // fxsave64 [rcx]
+	e.byte(0xdb, 0xe3)             // fninit: an exception that waits would be MMX's
+	e.emitLoadMMX()
+	e.storeImm32(stX87, 0)
+	e.storeImm32(stX87Saved, 1)
+	e.load(x86.RCX, slotTmp)
+	e.emitGoBack()
+	e.stubs.end = e.pos
+}
+
+// emitGoBack goes to where stBack says.
+func (e *Engine) emitGoBack() {
+	e.byte(0xff) // jmp [stBack]
+	e.rip(4, stBack, 0)
+}
+
+// emitToX87 changes to the guest's x87, in front of an instruction. UD2, which is skipped, says that the guest does so often.
+func (e *Engine) emitToX87() {
+	e.store(slotTmp, x86.RCX)
+	e.leaRIP(x86.RCX, e.pos+7+7+5+len(ud2))
+	e.store(stBack, x86.RCX)
+	e.jmp(e.stubs.toX87)
+	e.byte(ud2...)
+	e.x87 = true
+}
+
+var ud2 = []byte{0x0f, 0x0b}
+
+// emitFromX87 changes back.
+func (e *Engine) emitFromX87() {
+	e.store(slotTmp, x86.RCX)
+	e.leaRIP(x86.RCX, e.pos+7+7+5)
+	e.store(stBack, x86.RCX)
+	e.jmp(e.stubs.fromX87)
+	e.x87 = false
+}
+
+// oftenX87 reports whether the host's exception f at an arena offset is that of emitToX87.
+func (e *Engine) oftenX87(f emu.Fault, pos int) bool {
+	return e.mmx && f.Vector == emu.VecUD && slices.Equal(e.arena.mem[pos:pos+len(ud2)], ud2)
+}
+
+// takeX87 is called when the guest has used x87 maxX87 times, while nothing of its code runs. It gives it to the guest for good if that was often.
+func (e *Engine) takeX87() {
+	e.set(stX87Left, maxX87)
+	executed := e.Executed()
+	few := executed-e.x87Since > maxX87*x87Part
+	e.x87Since = executed
+	if !few {
+		e.withoutMMX()
+	}
+}
+
+// withoutMMX has the engine's values in memory from now on. All is translated anew.
+func (e *Engine) withoutMMX() {
+	e.flush()
+	e.mmx = false
+	if k := e.calls; k != nil {
+		e.set(k.totalAt(k.callsColumn(), 0), 0)
+		k.registers, k.inRegisters = nil, false
+		k.setParts()
+	}
+	e.placeStubs()
+	e.set(stX87, 0)
+}
+
+// emitMMX emits an instruction with m and a word of a row.
+func (e *Engine) emitMMX(op byte, m mmx, at row, word int) {
+	if at.base == x86.NoReg {
+		e.mm(op, m, at.off+8*word)
+	} else {
+		e.mmAt(op, m, at.base, int32(8*word))
+	}
+}
+
+// emitAddMMX adds the totals, and 1 for a call that counts if calls is set, to words of a row from word on. It leaves registers and flags alone.
+func (e *Engine) emitAddMMX(at row, word int, calls bool) {
+	k := e.calls
+	for c, m := range k.registers {
+		if c == k.callsColumn() && !calls {
+			continue
+		}
+		e.emitMMX(opMOVQLoad, mmScratch, at, word+c)
+		if m != inMemory {
+			e.mmReg(opPADDQ, mmScratch, m)
+		} else {
+			e.mm(opPADDQ, mmScratch, k.totalAt(c, 0))
+		}
+		e.emitMMX(opMOVQStore, mmScratch, at, word+c)
+	}
+}
+
+// emitSumMMX adds n to the total in m.
+func (e *Engine) emitSumMMX(m mmx, n int) {
+	for ; n > maxStep; n -= maxStep {
+		e.mm(opPADDQ, m, stepAt(maxStep))
+	}
+	e.mm(opPADDQ, m, stepAt(n))
+}
+
+// emitFrameMMX stores the frame at regBias: RSP and the number at an arena offset, and the arc behind that.
+func (e *Engine) emitFrameMMX(constant int) {
+	e.movqTo(mmScratch, x86.RSP)
+	e.mm(opPADDQ, mmScratch, constant)
+	e.mmAt(opMOVQStore, mmScratch, regBias, 0)
+	e.mm(opMOVQLoad, mmScratch, constant+8)
+	e.mmAt(opMOVQStore, mmScratch, regBias, 8)
+}
+
+// emitCountMMX counts once on a counter, and leaves registers and flags alone.
+func (e *Engine) emitCountMMX(counter int) {
+	add := func(off, n int) {
+		e.mm(opMOVQLoad, mmScratch, off)
+		e.mm(opPADDQ, mmScratch, stepAt(n))
+		e.mm(opMOVQStore, mmScratch, off)
+	}
+	add(counterOff+8*counter, 1)
+	if e.metered {
+		add(meterOf(counter), int(e.weights[counter]))
+	}
+}
+
+// emitOverdrawnMMX takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags alone.
+func (e *Engine) emitOverdrawnMMX(n int) {
+	e.mm(opPADDQ, mmBudget, stepAt(-n))
+	e.mmReg(opMOVQLoad, mmScratch, mmBudget)
+	e.psrlq(mmScratch, 63)
+	e.movqFrom(x86.RCX, mmScratch)
+}

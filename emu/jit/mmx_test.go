@@ -1,0 +1,146 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/cachesim"
+	"github.com/cgemu/cgemu/emu"
+)
+
+// onLesserHost gives m an engine for a host without AVX-512, with what generated code keeps in MMX or in memory.
+func (m *machine) onLesserHost(mmx bool) {
+	m.t.Helper()
+	e, err := NewWithoutAVX512(m.mem, m.Config)
+	require.NoError(m.t, err)
+	require.NoError(m.t, m.Close())
+	m.t.Cleanup(func() { e.Close() })
+	m.mem.OnInvalidate(e.Invalidate)
+	m.Engine = e
+	require.True(m.t, e.mmx)
+	if !mmx {
+		e.withoutMMX()
+	}
+}
+
+// mmxModes are configurations whose values in registers differ.
+var mmxModes = map[string]emu.Config{
+	"instructions": {},
+	"budget":       {Limited: true},
+	"calls":        {Function: sixteen},
+	"simulation":   {Function: sixteen, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0) >> 50},
+}
+
+// x87Loop uses x87 and MMX between calls, ten times: after each it has added 1 to the number on x87's stack.
+const x87Loop = `
+	d9 ee              # fldz
+	b9 0a 00 00 00     # mov ecx, 10
+	e8 24 00 00 00     # 7: call 30
+	d9 e8              # fld1
+	48 ff c3           # inc rbx
+	de c1              # faddp
+	75 05              # jne 1a
+	d9 ee              # fldz
+	90 90 90           # nop
+	ff c9              # 1a: dec ecx
+	75 e9              # jne 7
+	dd 17              # fst qword [rdi]
+	0f 05              # syscall`
+
+// TestX87Often has a guest use x87 so often that it is given to it: counts and results are the same then, and whether that was so is remembered with the code.
+func TestX87Often(t *testing.T) {
+	for name, cfg := range mmxModes {
+		t.Run(name, func(t *testing.T) {
+			type result struct {
+				executed uint64
+				arcs     []string
+			}
+			run := func(t *testing.T, prepare func(m *machine)) (r result, inMMX bool) {
+				m := newMachineWith(t, cfg, x87Loop)
+				m.poke(codeAt+0x30, "90 d9 c0 dd d8 c3") // nop; fld st0; fstp st0; ret
+				m.cpu.Regs[emu.RDI] = uint64(dataAt)
+				prepare(m)
+				m.run(emu.StopSyscall)
+				word, ok := m.mem.ReadUint64(dataAt)
+				require.True(t, ok)
+				require.Equal(t, uint64(0x4024000000000000), word, "10.0")
+				r.executed = m.Executed()
+				if m.Calls() != nil {
+					r.arcs = m.arcs()
+				}
+				require.NoError(t, m.Close())
+				return r, m.mmx
+			}
+			want, _ := run(t, func(m *machine) { m.onLesserHost(false) })
+			got, inMMX := run(t, func(m *machine) { m.onLesserHost(true) })
+			require.True(t, inMMX)
+			require.Equal(t, want, got)
+			for left := uint64(1); left < 25; left++ {
+				got, inMMX := run(t, func(m *machine) {
+					m.onLesserHost(true)
+					m.set(stX87Left, left)
+				})
+				require.Equal(t, want, got, "%d", left)
+				require.False(t, inMMX, "%d", left)
+				got, inMMX = run(t, func(m *machine) {
+					m.onLesserHost(true)
+					m.set(stX87Left, left)
+					m.x87Since -= 1 << 62
+				})
+				require.Equal(t, want, got, "%d", left)
+				require.True(t, inMMX)
+			}
+		})
+	}
+}
+
+// TestX87Pending has an exception of x87 wait while generated code goes on in MMX: x87's next instruction raises it, no other.
+func TestX87Pending(t *testing.T) {
+	for _, mmx := range [2]bool{false, true} {
+		t.Run(fmt.Sprint(mmx), func(t *testing.T) {
+			m := newMachineWith(t, emu.Config{Function: sixteen}, `
+				d9 2f              # fldcw [rdi]
+				d9 e8              # fld1
+				d9 ee              # fldz
+				de f9              # fdivp: pending
+				e8 03 00 00 00     # call 10
+				9b                 # fwait
+				0f 05              # syscall
+				90 c3              # 10: nop; ret`)
+			m.onLesserHost(mmx)
+			m.mem.Poke(dataAt, []byte{0x7b, 0x03}) // division by zero is not masked
+			m.cpu.Regs[emu.RDI] = uint64(dataAt)
+			stop := m.run(emu.StopFault)
+			require.EqualValues(t, emu.VecMF, stop.Fault.Vector)
+			require.EqualValues(t, codeAt+13, m.cpu.RIP)
+			require.NotZero(t, binary.LittleEndian.Uint16(m.cpu.FP[emu.XOffFCW+2:])&0x80, "ES")
+		})
+	}
+}
+
+// TestX87FaultKeeps has an instruction of x87 fault in memory, behind others: x87, counts and totals are what they were.
+func TestX87FaultKeeps(t *testing.T) {
+	for _, mmx := range [2]bool{false, true} {
+		t.Run(fmt.Sprint(mmx), func(t *testing.T) {
+			m := newMachineWith(t, emu.Config{Function: sixteen}, `
+				e8 0b 00 00 00     # call 10
+				90 90 90 90 90 90 90 90 90 90 90
+				d9 e8              # 10: fld1
+				90                 # nop
+				d8 c0              # fadd st0, st0
+				d8 06              # fadd dword [rsi]
+				90 c3              # nop; ret`)
+			m.onLesserHost(mmx)
+			m.run(emu.StopFault)
+			require.EqualValues(t, codeAt+0x15, m.cpu.RIP)
+			require.EqualValues(t, 0x4000, binary.LittleEndian.Uint16(m.cpu.FP[emu.XOffST+8:]), "2.0")
+			require.EqualValues(t, 5, m.Executed())
+			require.EqualValues(t, 5, m.Calls().Totals[0])
+		})
+	}
+}
