@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -142,5 +143,37 @@ func TestX87FaultKeeps(t *testing.T) {
 			require.EqualValues(t, 5, m.Executed())
 			require.EqualValues(t, 5, m.Calls().Totals[0])
 		})
+	}
+}
+
+// TestImageOfX87 keeps the code of a guest that was given x87: who begins with that has no need to find out again.
+func TestImageOfX87(t *testing.T) {
+	var image bytes.Buffer
+	var want []string
+	for turn := range 2 {
+		m := newMachineWith(t, emu.Config{Function: sixteen}, x87Loop)
+		m.poke(codeAt+0x30, "90 d9 c0 dd d8 c3")
+		m.cpu.Regs[emu.RDI] = uint64(dataAt)
+		m.onLesserHost(true)
+		m.noting = true
+		if turn == 0 {
+			m.set(stX87Left, 3)
+		} else {
+			require.NoError(t, m.loadImage(image.Bytes(), m.configKey(), func([]byte) {}))
+			require.False(t, m.mmx)
+		}
+		begin := m.pos
+		m.run(emu.StopSyscall)
+		require.False(t, m.mmx)
+		if turn == 0 {
+			want = m.arcs()
+			m.cpu.RIP = codeAt // what was executed before that is translated again, too
+			m.run(emu.StopSyscall)
+			require.NoError(t, m.writeImage(&image))
+		} else {
+			require.Equal(t, want, m.arcs())
+			require.Equal(t, begin, m.pos)
+		}
+		require.NoError(t, m.Close())
 	}
 }
