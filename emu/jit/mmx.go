@@ -95,15 +95,7 @@ func (e *Engine) emitStoreMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQStore
 func (e *Engine) emitX87Routines() {
 	e.stubs.toX87 = e.pos
 	e.emitStoreMMX()
-	e.store(slotA, x86.RAX)
-	e.store(slotB, x86.RDX)
-	e.load(x86.RCX, stFP)
-	e.movImm(x86.RAX, emu.XX87)
-	e.movImm(x86.RDX, 0)
-	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
-	e.load(x86.RAX, slotA)
-	e.load(x86.RDX, slotB)
-	e.storeImm32(stX87, 1)
+	e.emitLoadX87()
 	e.load(x86.RCX, stX87Left)
 	e.lea(x86.RCX, x86.RCX, -1)
 	e.store(stX87Left, x86.RCX)

@@ -100,6 +100,13 @@ func (e *Engine) emitNeedX87() {
 	e.load(x86.RCX, slotTmp)
 	e.swap()
 	e.link(site, e.pos)
+	e.emitLoadX87()
+	e.jmp(back)
+	e.swap()
+}
+
+// emitLoadX87 loads x87, and leaves vectors, flags and registers but RCX alone.
+func (e *Engine) emitLoadX87() {
 	e.store(slotA, x86.RAX)
 	e.store(slotB, x86.RDX)
 	e.load(x86.RCX, stFP)
@@ -109,8 +116,6 @@ func (e *Engine) emitNeedX87() {
 	e.load(x86.RAX, slotA)
 	e.load(x86.RDX, slotB)
 	e.storeImm32(stX87, 1)
-	e.jmp(back)
-	e.swap()
 }
 
 // vectors is how many there are.
