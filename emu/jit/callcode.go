@@ -508,8 +508,7 @@ func (e *Engine) emitCallRoutines() {
 	e.patchShort(jumped)
 	e.load(x86.RCX, slotA)
 	e.emitPopFrame(false)
-	e.byte(0xff) // jmp [stBack]
-	e.rip(4, stBack, 0)
+	e.emitGoBack()
 
 	e.emitCrossRoutine()
 	e.emitCrossedRoutine()
@@ -551,7 +550,13 @@ func (e *Engine) emitFindArc() (unknown []int) {
 
 // emitBack goes to where stBack says; carry says that a routine failed.
 func (e *Engine) emitBack(succeeded bool) {
-	e.byte(0xf9-byte(b2i(succeeded)), 0xff) // stc or clc; jmp [stBack]
+	e.byte(0xf9 - byte(b2i(succeeded))) // stc or clc
+	e.emitGoBack()
+}
+
+// emitGoBack goes to where stBack says.
+func (e *Engine) emitGoBack() {
+	e.byte(0xff) // jmp [stBack]
 	e.rip(4, stBack, 0)
 }
 

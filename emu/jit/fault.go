@@ -52,6 +52,10 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.resume = e.stubs.miss + int(e.get(stSigRIP))
 		return 0, nil
 	}
+	if resume, ok := e.changing(pos); ok {
+		e.resume = resume
+		return 0, nil
+	}
 	t := e.blockAt(pos)
 	if t != nil && e.interrupted(t, pos) {
 		e.resume = pos

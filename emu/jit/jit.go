@@ -530,9 +530,11 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	if at != 0 {
 		return at, nil
 	}
-	e.set(stX87, 0) // the block loads it if need be
+	e.set(stX87, x87Away) // the block loads it if need be
 	if e.nextX87 {
-		e.set(stX87, uint64(b2i(!e.mmx)))
+		if !e.mmx {
+			e.set(stX87, x87Loaded)
+		}
 		e.nextX87 = false
 	}
 	t, fault := e.lookup(rip)

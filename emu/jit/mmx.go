@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -78,10 +79,7 @@ func (e *Engine) emitExitMMX() {
 
 // unlessX87 does something unless the guest's x87 is loaded. It loses the flags.
 func (e *Engine) unlessX87(do func()) {
-	e.byte(0x83) // cmp dword [stX87], 0
-	e.rip(7, stX87, 1)
-	e.byte(0)
-	loaded := e.jcc(condNE, 0)
+	loaded := e.jumpX87(x87Away, condNE)
 	do()
 	e.link(loaded, e.pos)
 }
@@ -95,6 +93,7 @@ func (e *Engine) emitStoreMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQStore
 func (e *Engine) emitX87Routines() {
 	e.stubs.toX87 = e.pos
 	e.emitStoreMMX()
+	e.storeImm32(stX87, x87Changing)
 	e.emitLoadX87()
 	e.load(x86.RCX, stX87Left)
 	e.lea(x86.RCX, x86.RCX, -1)
@@ -112,19 +111,26 @@ func (e *Engine) emitX87Routines() {
 	e.stubs.fromX87 = e.pos
 	e.load(x86.RCX, stFP)
 	e.byte(0x48, 0x0f, 0xae, 0x01) // fxsave64 [rcx]
-	e.byte(0xdb, 0xe3)             // fninit: an exception that waits would be MMX's
-	e.emitLoadMMX()
-	e.storeImm32(stX87, 0)
 	e.storeImm32(stX87Saved, 1)
+	e.storeImm32(stX87, x87Changing)
+	e.stubs.loadMMX = e.pos
+	e.byte(0xdb, 0xe3) // fninit: an exception that waits would be MMX's
+	e.emitLoadMMX()
+	e.storeImm32(stX87, x87Away)
 	e.load(x86.RCX, slotTmp)
 	e.emitGoBack()
-	e.stubs.end = e.pos
+	e.stubs.endX87, e.stubs.end = e.pos, e.pos
 }
 
-// emitGoBack goes to where stBack says.
-func (e *Engine) emitGoBack() {
-	e.byte(0xff) // jmp [stBack]
-	e.rip(4, stBack, 0)
+// changing reports whether an interrupt came at an arena offset of emitX87Routines's code while RSP was no canonical address (see interrupted), and where that is to go on: nothing there faults.
+func (e *Engine) changing(pos int) (resume int, ok bool) {
+	if pos < e.stubs.toX87 || pos >= e.stubs.endX87 || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
+		return 0, false
+	}
+	if pos > e.stubs.loadMMX && e.get(stX87) == x87Changing { // what was loaded is gone
+		pos = e.stubs.loadMMX
+	}
+	return pos, true
 }
 
 // emitToX87 changes to the guest's x87, in front of an instruction. UD2, which is skipped, says that the guest does so often.
@@ -174,7 +180,7 @@ func (e *Engine) withoutMMX() {
 		k.setParts()
 	}
 	e.placeStubs()
-	e.set(stX87, 0)
+	e.set(stX87, x87Away)
 }
 
 // emitMMX emits an instruction with m and a word of a row.

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // onLesserHost gives m an engine for a host without AVX-512, with what generated code keeps in MMX or in memory.
@@ -176,4 +179,49 @@ func TestImageOfX87(t *testing.T) {
 		}
 		require.NoError(t, m.Close())
 	}
+}
+
+// TestX87Interrupted has the code that changes between MMX and x87 interrupted in front of each of its instructions, again and again, while RSP is no canonical address, as a kernel under PVM does.
+func TestX87Interrupted(t *testing.T) {
+	code := `
+		48 89 e3           # mov rbx, rsp
+		48 0f ba fc 3e     # btc rsp, 62
+		d9 e8              # fld1
+		90                 # nop
+		d8 c0              # fadd st0, st0
+		48 89 dc           # mov rsp, rbx
+		e8 03 00 00 00     # 10: call 18
+		dd 1f              # fstp qword [rdi]
+		90                 # nop
+		0f 05              # 18: syscall`
+	points := func() (at []int) {
+		m := newMachineWith(t, emu.Config{Function: sixteen}, code)
+		m.onLesserHost(true)
+		defer m.Close()
+		for pos := m.stubs.toX87; pos < m.stubs.endX87; {
+			at = append(at, pos)
+			var inst x86.Inst
+			require.NoError(t, x86.Decode(m.arena.mem[pos:pos+x86.MaxLen], &inst))
+			pos += int(inst.Len)
+		}
+		return at
+	}()
+	interrupted := 0
+	for _, pos := range points {
+		m := newMachineWith(t, emu.Config{Function: sixteen}, code)
+		m.onLesserHost(true)
+		m.cpu.Regs[emu.RDI] = uint64(dataAt)
+		was := slices.Clone(m.arena.mem[pos : pos+len(ud2)])
+		copy(m.arena.mem[pos:], ud2)
+		repaired := time.AfterFunc(5*time.Millisecond, func() { copy(m.arena.mem[pos:], was) })
+		m.run(emu.StopSyscall)
+		if !repaired.Stop() { // else the guest has not come there
+			interrupted++
+		}
+		require.EqualValues(t, 0x4000, binary.LittleEndian.Uint16(m.cpu.FP[emu.XOffST+8:]), "2.0, %x", pos)
+		require.EqualValues(t, 8, m.Executed())
+		require.EqualValues(t, 8, m.Calls().Totals[0])
+		require.NoError(t, m.Close())
+	}
+	require.Greater(t, interrupted, 20)
 }

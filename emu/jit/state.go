@@ -58,7 +58,7 @@ const (
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
-	stX87     = 0x278 // 1 if the guest's x87 has been loaded, and is to be again where generated code goes on in the midst of a block
+	stX87     = 0x278 // where the guest's x87 is: x87Away, …
 	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has stored x87 since it was entered.
 	stX87Left  = 0x388
 	stX87Saved = 0x390
@@ -99,6 +99,13 @@ const (
 	slotTmp    = stSlots + 0x28 // values, not registers
 	slotTmp2   = stSlots + 0x30
 	slotCount  = stSlotCount // counters
+)
+
+// What stX87 says.
+const (
+	x87Away     = 0 // it is not loaded
+	x87Loaded   = 1 // it is, and is to be again where generated code goes on in the midst of a block
+	x87Changing = 2 // it is not stored if generated code is left, but loaded where it goes on: neither it nor what is in MMX otherwise has to be stored
 )
 
 // What stFrom has instead of the number of a function: after a CALL, whose frame is there, after one that has none yet, and after a return.

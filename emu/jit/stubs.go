@@ -20,6 +20,8 @@ type stubs struct {
 	rdtsc    int
 	toX87    int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
 	fromX87  int
+	loadMMX  int // where that begins to load what is in MMX
+	endX87   int
 	end      int
 }
 

@@ -12,7 +12,7 @@ import (
 
 // The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). A block
 // that needs x87 loads it, with XRSTOR, which leaves vectors alone; an exit stores it if it has been loaded. Where Go goes back into the midst of a block, the entry
-// loads it again, since the block counts on that. Entry and exit do so with FXRSTOR and FXSAVE, which take half as long. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
+// loads it again, since the block counts on that. Where its registers are generated code's own otherwise, it is loaded for such instructions alone (mmx.go). Entry and exit do so with FXRSTOR and FXSAVE, which take half as long. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
 // others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
@@ -28,7 +28,7 @@ func clearPointers(x *emu.XState) {
 // emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register
 // is in use, the host's CPU is told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
-	e.ifX87(1) // fxrstor64, of vectors too: before the moves
+	e.restoreX87() // fxrstor64, of vectors too: before the moves
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
 	for at := emu.XOffYMMH + 32; at < emu.XAVXSize; at += 32 {
 		e.vectorAt(vexPOR256, 0, 0, at)
@@ -55,7 +55,7 @@ func (e *assembler) emitSaveState() {
 		e.vectorAt(vexEXTRACTF128, r, 0, emu.XOffYMMH+16*r)
 	}
 	e.byte(0x0f, 0xae, 0x59, emu.XOffMXCSR) // stmxcsr [rcx+24]
-	e.ifX87(0)                              // fxsave64
+	e.saveX87()                             // fxsave64
 }
 
 // emitClearX87 leaves no exception of x87 waiting in the host when the state was saved at RCX: who uses MMX next, another engine perhaps, would meet it. It loses the flags.
@@ -66,12 +66,21 @@ func (e *assembler) emitClearX87() {
 	e.link(none, e.pos)
 }
 
-// ifX87 emits FXSAVE or FXRSTOR, by its ModRM.reg, at RCX, for x87 that is loaded. It loses the flags.
-func (e *assembler) ifX87(reg byte) {
-	e.byte(0x83) // cmp dword [stX87], 0
+// jumpX87 jumps if stX87 compares so with n. It loses the flags.
+func (e *assembler) jumpX87(n, cond byte) (site int) {
+	e.byte(0x83) // cmp dword [stX87], n
 	e.rip(7, stX87, 1)
-	e.byte(0)
-	without := e.jcc(condE, 0)
+	e.byte(n)
+	return e.jcc(cond, 0)
+}
+
+// saveX87 emits FXSAVE at RCX for x87 that is loaded, restoreX87 FXRSTOR for x87 that is to be. Both lose the flags.
+func (e *assembler) saveX87() { e.ifX87(e.jumpX87(x87Loaded, condNE), 0) }
+
+func (e *assembler) restoreX87() { e.ifX87(e.jumpX87(x87Away, condE), 1) }
+
+// ifX87 emits FXSAVE or FXRSTOR, by its ModRM.reg, unless the jump at without was made.
+func (e *assembler) ifX87(without int, reg byte) {
 	e.byte(0x48, 0x0f, 0xae, reg<<3|1)
 	e.link(without, e.pos)
 }
@@ -115,7 +124,7 @@ func (e *Engine) emitLoadX87() {
 	e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
 	e.load(x86.RAX, slotA)
 	e.load(x86.RDX, slotB)
-	e.storeImm32(stX87, 1)
+	e.storeImm32(stX87, x87Loaded)
 }
 
 // vectors is how many there are.
