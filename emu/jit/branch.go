@@ -144,14 +144,13 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 	e.pendingRSP -= 8
 }
 
-// emitDirectCall calls target from instruction i, behind its push of the return address. always says that all executions of i that the block's counter has come here. It returns where the return site
-// begins.
-func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) (returned int) {
+// emitDirectCall calls target from instruction i, behind its push of the return address. always says that all executions of i that the block's counter has come here.
+func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	defer e.emitFor(e.emitFor(forCalls))
 	e.store(stSavedBias, regBias)
-	from := e.pos
+	from, arc := e.pos, 0
 	if e.calls != nil {
-		arc := e.arc(e.block[i].PC, target)
+		arc = e.arc(e.block[i].PC, target)
 		always = always && !e.calls.countsAlong()
 		if always && e.counting == emu.CountAll {
 			e.t.entered = int32(arc)
@@ -160,13 +159,14 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) (returned i
 			e.t.passed = int32(e.arc(e.block[i].PC, e.block[i].Dest()))
 		}
 		e.emitCallFrame(arc, !always)
+		if e.calls.Passes(target) {
+			arc = 0 // its frame becomes another's
+		}
 	}
 	site := e.emitShadowCall(regBias)
-	returned = e.pos
-	e.emitReturnSite(e.block[i].Next())
+	e.emitReturnSite(e.block[i].Next(), arc)
 	e.saved(from, regBias, stSavedBias, 0)
 	e.emitCallLink(site, target)
-	return returned
 }
 
 // emitShadowCall executes a host CALL on the shadow stack, so that the guest's RET,
@@ -184,11 +184,12 @@ func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 }
 
 // emitReturnSite emits what a RET comes back to behind the host's CALL: it checks that the guest returned to ret, as this call would have.
-func (e *Engine) emitReturnSite(ret emu.Addr) {
+// arc is that of the call's frame, 0 if only the frame says which it is.
+func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 	e.fetchKnown = false // the callee has fetched
 	e.emitOffShadow(regBias)
 	if e.calls != nil {
-		e.emitRecordedReturn(ret)
+		e.emitRecordedReturn(ret, arc)
 		return
 	}
 	e.load(regBias, stSavedBias)
@@ -276,7 +277,7 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitPushReturn(g.Next())
 	// A fault of the shadow stack executes the whole call again.
 	site := e.emitShadowCall(regTable)
-	e.emitReturnSite(g.Next())
+	e.emitReturnSite(g.Next(), 0)
 	e.saved(from, regTarget, slotTarget, 0)
 	e.saved(from, regTable, slotTable, 0)
 	e.link(site, e.pos)

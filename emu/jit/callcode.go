@@ -395,8 +395,8 @@ func (e *Engine) emitMissFrom() {
 	e.patchShort(on)
 }
 
-// emitRecordedReturn is a return site with the frame of its call: RSP is behind the return address, and regBias waits in stSavedBias.
-func (e *Engine) emitRecordedReturn(ret emu.Addr) {
+// emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the return address, and regBias waits in stSavedBias.
+func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
 	var r recordedReturn
 	if dead {
@@ -427,15 +427,18 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr) {
 		e.patchShort(mine)
 		e.load(x86.RCX, slotA)
 	}
-	e.emitPopFrame(dead)
+	e.emitPopFrame(arc, dead)
 	e.load(regBias, stSavedBias)
 	e.emitJump(ret)
 	e.returns = append(e.returns, r)
 }
 
-// emitPopFrame pops the frame at regBias, which it loses, and the flags if it may.
-func (e *Engine) emitPopFrame(dead bool) {
+// emitPopFrame pops the frame at regBias, which is of an arc, or 0 for any. It loses regBias, and the flags if it may.
+func (e *Engine) emitPopFrame(arc int, dead bool) {
 	switch {
+	case e.calls.inRegisters && arc != 0:
+		e.emitStepBack(x86.NoReg)
+		e.emitAddRegisters(row{x86.NoReg, arc}, e.calls.Out())
 	case e.calls.inRegisters:
 		e.loadAt(regBias, regBias, 8)
 		e.emitStepBack(x86.NoReg)
@@ -480,7 +483,7 @@ func (e *Engine) emitReturnsDue() {
 			e.aluAt(aluCMP, x86.RCX, regBias, 0)
 			e.load(x86.RCX, slotA)
 			unlike := e.jcc(condNE, 0)
-			e.emitPopFrame(true)
+			e.emitPopFrame(0, true)
 			e.jmp(r.again)
 			e.link(unlike, e.pos)
 		}
@@ -507,7 +510,7 @@ func (e *Engine) emitCallRoutines() {
 	e.jmp(e.stubs.mismatch)
 	e.patchShort(jumped)
 	e.load(x86.RCX, slotA)
-	e.emitPopFrame(false)
+	e.emitPopFrame(0, false)
 	e.emitGoBack()
 
 	e.emitCrossRoutine()

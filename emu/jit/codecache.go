@@ -103,11 +103,7 @@ func (e *Engine) rebase() error {
 	}
 	if moved { // generated code knows where the tables are
 		e.flush()
-		was := e.stubs
 		e.placeStubs()
-		if e.stubs != was {
-			panic("BUG: the code that blocks share is not where it was")
-		}
 	}
 	e.setBase()
 	e.switchCodeCache(e.codeCache)

@@ -299,7 +299,11 @@ func (e *Engine) countUntil(t *tb, i, done int, entered, summed bool) {
 	// The recorder has to be told of the CALL.
 	e.correctCounts(t, call+1, entered)
 	e.correctTotals(t, call+1, summed)
-	e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(e.get(stRegs+8*emu.RSP)), e.counting == emu.CountAll)
+	rsp := e.get(stRegs + 8*emu.RSP)
+	e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(rsp), e.counting == emu.CountAll)
+	if at := uintptr(rsp + e.get(stShadow)); e.shadow.opened(at) { // a return site found there might be of a call to elsewhere
+		e.shadow.put(at, e.hostAddr(e.stubs.stray))
+	}
 	for k := call + 1; k < done; k++ {
 		e.tallyInsn(t, k, 1)
 		e.executed++

@@ -147,8 +147,8 @@ func (e *Engine) handsOn(a, to emu.Addr) bool {
 
 // A reboundCall is what is to be emitted behind the block for the call that ends it, in case that its word has changed.
 type reboundCall struct {
-	site, returned int   // of the jump here, 0 if the block ends otherwise, and where the return site is
-	rsp            int32 // pendingRSP there
+	site int   // of the jump here, 0 if the block ends otherwise
+	rsp  int32 // pendingRSP there
 }
 
 // emitLinkedCall translates jump i of a linkage table, and the call of what leads to it.
@@ -157,7 +157,7 @@ func (e *Engine) emitLinkedCall(i int) {
 	g, call := &e.block[i], e.t.lastOwn()
 	to, _ := e.linkageOf(g)
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
-	e.rebound.returned = e.emitDirectCall(call, to, true)
+	e.emitDirectCall(call, to, true)
 }
 
 // emitLinkedCallInd translates call i through a word that leads to to.
@@ -192,8 +192,8 @@ func (e *Engine) emitRebound() {
 		e.emitTailOfEntry(call)
 	}
 	site := e.emitShadowCall(regBias)
+	e.emitReturnSite(e.block[call].Next(), 0)
 	e.saved(from, regBias, stSavedBias, 0)
-	e.jmp(r.returned)
 	e.emitCallLink(site, e.block[last].PC)
 }
 

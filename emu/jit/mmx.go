@@ -217,11 +217,15 @@ func (e *Engine) emitSumMMX(m mmx, n int) {
 	e.mm(opPADDQ, m, stepAt(n))
 }
 
-// emitFrameMMX stores the frame at regBias: RSP and the number at an arena offset, and the arc behind that.
-func (e *Engine) emitFrameMMX(constant int) {
-	e.movqTo(mmScratch, x86.RSP)
-	e.mm(opPADDQ, mmScratch, constant)
-	e.mmAt(opMOVQStore, mmScratch, regBias, 0)
+// emitFrameMMX stores the frame at regBias: RSP and n, which is at an arena offset, and the arc behind that.
+func (e *Engine) emitFrameMMX(n int32, constant int) {
+	if n == 0 {
+		e.storeAt(regBias, 0, x86.RSP)
+	} else {
+		e.movqTo(mmScratch, x86.RSP)
+		e.mm(opPADDQ, mmScratch, constant)
+		e.mmAt(opMOVQStore, mmScratch, regBias, 0)
+	}
 	e.mm(opMOVQLoad, mmScratch, constant+8)
 	e.mmAt(opMOVQStore, mmScratch, regBias, 8)
 }

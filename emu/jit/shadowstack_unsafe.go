@@ -60,6 +60,9 @@ func (s *shadow) open(p uintptr) error {
 	return nil
 }
 
+// opened reports whether the place at host address p is accessible.
+func (s *shadow) opened(p uintptr) bool { return s.windows[p&^(windowSize-1)] }
+
 // put writes a host address to the place at host address p, which is accessible.
 func (s *shadow) put(p uintptr, to uint64) { *(*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) = to }
 

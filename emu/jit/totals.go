@@ -120,7 +120,7 @@ func (e *Engine) emitFrame(n int32, arc uint64) {
 	e.set(counterOff+8*constant+8, arc)
 	e.calls.arcWords = append(e.calls.arcWords, constant+1)
 	if e.mmx {
-		e.emitFrameMMX(counterOff + 8*constant)
+		e.emitFrameMMX(n, counterOff+8*constant)
 		return
 	}
 	e.vmovqTo(vecScratch, x86.RSP)
