@@ -32,7 +32,10 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 			e.emitLinkedCall(i)
 			return
 		}
-		unbound := e.emitLinkage(g)
+		unbound, done := e.emitLinkage(g)
+		if done {
+			return
+		}
 		e.emitIndirect(g)
 		if unbound {
 			e.emitUnbound(i)

@@ -8,19 +8,30 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Jumps and calls through a word at a fixed address, as linkage tables and code compiled without them make: the word is compared with what it held when
-// the code was translated, and where it leads then is a link. The entry of a linkage table that a CALL leads to belongs to the block of the CALL.
+// Jumps and calls through a word at a fixed address, as linkage tables and code compiled without them make: where it leads is a link. A word that the guest cannot write to, as the dynamic linker
+// leaves them with -z now (RELRO), is part of what the block is made from; another one is compared with what it held when the code was translated. The entry of a linkage table that a CALL leads to
+// belongs to the block of the CALL.
 
 // linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump or if that is not to be compared.
 func (e *Engine) linkageOf(g *ginsn) (to emu.Addr, ok bool) {
 	if !e.links() || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
 		return 0, false
 	}
-	word, ok := e.mem.ReadUint64(emu.Addr(int64(g.Next()) + g.Mem.Disp))
+	word, ok := e.mem.ReadUint64(wordOf(g))
 	return emu.Addr(word), ok && word <= math.MaxInt32
+}
+
+// wordOf is where the word of g is.
+func wordOf(g *ginsn) emu.Addr { return emu.Addr(int64(g.Next()) + g.Mem.Disp) }
+
+// constant reports whether the word at a stays as it is until its mapping changes.
+func (e *Engine) constant(a emu.Addr) bool {
+	v := e.mem.VMA(a)
+	return v != nil && v.Prot&(mem.Read|mem.Write) == mem.Read && !v.Shared && (a+7).PageDown() == a.PageDown()
 }
 
 // links reports whether such jumps are links: not where they are simulated, or one instruction is executed alone.
@@ -29,31 +40,38 @@ func (e *Engine) links() bool {
 }
 
 // emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
-// and the jump is a link. It reports whether the word is likely to change before long: the dynamic linker binds it when the entry is used first.
-func (e *Engine) emitLinkage(g *ginsn) (unbound bool) {
+// and the jump is a link. It reports whether the word is likely to change before long, since the dynamic linker binds it when the entry is used first, or whether it cannot, and nothing is left to do.
+func (e *Engine) emitLinkage(g *ginsn) (unbound, done bool) {
 	to, ok := e.linkageOf(g)
 	if !ok {
-		return false
+		return false, false
 	}
 	if unboundAt(g, to) {
-		return e.unbound[g.PC] < maxUnbound
+		return e.unbound[g.PC] < maxUnbound, false
 	}
 	if e.calls != nil {
-		return false
+		return false, false
 	}
 	other := e.emitBound(g, to)
 	e.emitJump(to)
+	if other == 0 {
+		return false, true
+	}
 	e.link(other, e.pos)
 	e.load(x86.RCX, slotA)
-	return false
+	return false, false
 }
 
 // unboundAt reports whether the word of g leads back into its table: to is where.
 func unboundAt(g *ginsn, to emu.Addr) bool { return to.PageDown() == g.PC.PageDown() }
 
-// emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in slotA. Flags stay: elsewhere
+// emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in slotA, or 0 if it always does. Flags stay: elsewhere
 // they may be looked at.
 func (e *Engine) emitBound(g *ginsn, to emu.Addr) (other int) {
+	if e.constant(wordOf(g)) {
+		e.readWord(wordOf(g))
+		return 0
+	}
 	e.store(slotA, x86.RCX)
 	from := e.pos
 	e.opGuest(opMovLoad, x86.RCX, e.resolve(g, x86.NoReg), true)
@@ -147,7 +165,7 @@ func (e *Engine) handsOn(a, to emu.Addr) bool {
 
 // A reboundCall is what is to be emitted behind the block for the call that ends it, in case that its word has changed.
 type reboundCall struct {
-	site int   // of the jump here, 0 if the block ends otherwise
+	site int   // of the jump here, 0 if there is none
 	rsp  int32 // pendingRSP there
 }
 

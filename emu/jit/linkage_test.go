@@ -4,6 +4,7 @@ package jit
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,28 +79,74 @@ func (m *machine) bind(to emu.Addr) {
 	require.Equal(m.t, 8, m.mem.Poke(dataAt+0xb00, binary.LittleEndian.AppendUint64(nil, uint64(to))))
 }
 
-// TestLinkedCall has the entry of a linkage table in the block of the CALL, and what it leads to elsewhere later.
+// TestLinkedCall has the entry of a linkage table in the block of the CALL, and what it leads to elsewhere later. Where the guest cannot write to the word, the block depends on its page.
 func TestLinkedCall(t *testing.T) {
-	m := newLinked(t)
-	for _, tt := range []struct {
-		to    emu.Addr
-		insns uint64
-		arcs  []string
-	}{
-		{0x1000, 6, []string{"0-20 1 2", "0-1000 1 2"}}, {0x1000, 12, []string{"0-20 1 2", "0-1000 1 2"}},
-		{0x1100, 17, []string{"0-20 1 2", "0-1100 1 1"}}, {0x1000, 23, []string{"0-20 1 2", "0-1000 1 2"}},
-	} {
-		m.bind(codeAt + tt.to)
-		m.cpu.RIP = codeAt
-		m.run(emu.StopSyscall)
-		require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
-		require.Equal(t, tt.insns, m.Executed())
-		require.Equal(t, tt.insns, m.Calls().Totals[0])
-		require.ElementsMatch(t, tt.arcs, m.arcs())
+	for name, prot := range map[string]mem.Prot{"writable": mem.Read | mem.Write, "constant": mem.Read} {
+		t.Run(name, func(t *testing.T) {
+			m := newLinked(t)
+			require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
+			for _, tt := range []struct {
+				to    emu.Addr
+				insns uint64
+				arcs  []string
+			}{
+				{0x1000, 6, []string{"0-20 1 2", "0-1000 1 2"}}, {0x1000, 12, []string{"0-20 1 2", "0-1000 1 2"}},
+				{0x1100, 17, []string{"0-20 1 2", "0-1100 1 1"}}, {0x1000, 23, []string{"0-20 1 2", "0-1000 1 2"}},
+			} {
+				m.bind(codeAt + tt.to)
+				m.cpu.RIP = codeAt
+				m.run(emu.StopSyscall)
+				require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
+				require.Equal(t, prot&mem.Write == 0, slices.Contains(m.tbs.at(codeAt).pages(), dataAt))
+				require.Equal(t, tt.insns, m.Executed())
+				require.Equal(t, tt.insns, m.Calls().Totals[0])
+				require.ElementsMatch(t, tt.arcs, m.arcs())
+			}
+			require.Equal(t, map[emu.Addr]uint64{
+				codeAt: 4, codeAt + 5: 4, codeAt + 0x20: 4, codeAt + 0x24: 4, codeAt + 0x1000: 3, codeAt + 0x1001: 3, codeAt + 0x1100: 1,
+			}, m.counts())
+		})
 	}
-	require.Equal(t, map[emu.Addr]uint64{
-		codeAt: 4, codeAt + 5: 4, codeAt + 0x20: 4, codeAt + 0x24: 4, codeAt + 0x1000: 3, codeAt + 0x1001: 3, codeAt + 0x1100: 1,
-	}, m.counts())
+}
+
+// TestConstantWord has the page of a word that the guest cannot write to change: to what the guest can write to, to one that is not there, to another one, and back to what it was. Then the code made
+// first is good again.
+func TestConstantWord(t *testing.T) {
+	m := newMachine(t, linkedCall)
+	m.poke(codeAt+0x1000, "b0 01 c3") // mov al, 1; ret
+	m.poke(codeAt+0x1100, "b0 02 c3")
+	protect := func(prot mem.Prot) { require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot)) }
+	call := func(want uint64) {
+		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+		m.run(emu.StopSyscall)
+		require.Equal(t, want, m.cpu.Regs[emu.RAX])
+	}
+	m.bind(codeAt + 0x1000)
+	protect(mem.Read)
+	call(1)
+	made := m.Translated()
+	protect(mem.Read | mem.Write)
+	call(1)
+	m.bind(codeAt + 0x1100)
+	call(2)
+	require.NoError(t, m.mem.Unmap(dataAt, dataAt+0x1000))
+	m.cpu.RIP = codeAt
+	stop := m.run(emu.StopFault)
+	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
+	m.cpu.Regs[emu.RSP] += 8
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: dataAt, Hi: dataAt + 0x1000, Prot: mem.Read | mem.Write}, nil))
+	m.bind(codeAt + 0x1100)
+	protect(mem.Read)
+	call(2)
+	require.Greater(t, m.Translated(), made)
+	made = m.Translated()
+	m.bind(codeAt + 0x1000)
+	call(1)
+	require.Equal(t, made, m.Translated())
+	protect(0)
+	m.cpu.RIP = codeAt
+	stop = m.run(emu.StopFault)
+	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
 }
 
 // TestLinkedCallBudget takes the same off a budget whatever the entry leads to: one for the CALL, and two for the entry.

@@ -16,7 +16,7 @@ import (
 // are retained until a lookup of their address finds that they would be made the same now. So are blocks that lie on
 // a page to which the guest writes: most of the page stays as it is.
 
-// What a block was made from is in its parts of lists: spans of its instructions, their code one after the other, and lookaheads, what the code behind its jumps does with
+// What a block was made from is in its parts of lists: spans of its instructions and of words that they go through, what these hold one after the other, and lookaheads, what the code behind its jumps does with
 // the status flags; sums of its pages, none if one of them could not be read as a whole; and what the recorder of calls said, if there is one, answers and the arcs noted.
 
 // A canonical is an address in six bytes: there are many, and code lies at canonical ones.
@@ -30,13 +30,22 @@ func (c canonical) addr() emu.Addr {
 	return emu.Addr(int64(int16(c[2]))<<32 | int64(c[1])<<16 | int64(c[0]))
 }
 
-// A span is n bytes of code at an address.
+// A span is n bytes of code at an address, or a word of data if n is dataSpan.
 type span struct {
 	at canonical
 	n  uint16
 }
 
-// end is the address behind it.
+const dataSpan = 1 << 15
+
+func (s span) size() int {
+	if s.n == dataSpan {
+		return 8
+	}
+	return int(s.n)
+}
+
+// end is the address behind code.
 func (s span) end() emu.Addr { return s.at.addr() + emu.Addr(s.n) }
 
 // A lookahead is what flagsAtTarget found at an address.
@@ -52,11 +61,30 @@ const maxVariants = 8
 func (e *Engine) read(a emu.Addr, n int) {
 	e.depend(a)
 	e.depend(a + emu.Addr(n) - 1)
-	if last := len(e.spans) - 1; last >= 0 && e.spans[last].end() == a {
+	if last := len(e.spans) - 1; last >= 0 && e.spans[last].n != dataSpan && e.spans[last].end() == a {
 		e.spans[last].n += uint16(n)
 		return
 	}
 	e.spans = append(e.spans, span{canonicalOf(a), uint16(n)})
+}
+
+// readWord notes that it depends on the word at a, which is constant.
+func (e *Engine) readWord(a emu.Addr) {
+	e.words = append(e.words, a.PageDown())
+	e.spans = append(e.spans, span{canonicalOf(a), dataSpan})
+}
+
+// fetch reads what s has into code, and reports whether a block may still depend on that.
+func (e *Engine) fetch(s span) bool {
+	e.code = slices.Grow(e.code[:0], s.size())[:s.size()]
+	return e.fetchTo(s, e.code)
+}
+
+func (e *Engine) fetchTo(s span, b []byte) bool {
+	if s.n == dataSpan {
+		return e.constant(s.at.addr()) && e.mem.Read(s.at.addr(), b) == len(b)
+	}
+	return e.mem.Fetch(s.at.addr(), b) == len(b)
 }
 
 // keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be retained: it runs once, or it ends with what is no instruction, which
@@ -77,9 +105,9 @@ func (e *Engine) keepSource(r *blockRecord) bool {
 	}
 	e.code = e.code[:0]
 	for _, s := range e.spans {
-		at, n := len(e.code), int(s.n)
+		at, n := len(e.code), s.size()
 		e.code = slices.Grow(e.code, n)[:at+n]
-		if e.mem.Fetch(s.at.addr(), e.code[at:]) < n {
+		if !e.fetchTo(s, e.code[at:]) {
 			return false
 		}
 	}
@@ -209,8 +237,9 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 // unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its pages are what they were; else the code alone is looked at, and what
 // was found behind its jumps.
 func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
-	sums, pages := l.sums.of(r, inSums), l.pages.of(r, inPages)
-	same := len(sums) > 0 && (e.knowsSums(pages) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(pages, false))
+	sums := l.sums.of(r, inSums)
+	pages := l.pages.of(r, inPages)[:len(sums)] // pages of words come behind them
+	same := len(sums) > 0 && (e.knowsSums(pages) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(pages, false)) && e.sameSpans(l, r, true)
 	return (same || e.sameCode(l, r)) && (e.calls == nil || e.calls.Recall(&callgraph.Notes{Functions: l.answers.of(r, inAnswers), Arcs: l.noted.of(r, inNoted)}))
 }
 
@@ -231,19 +260,25 @@ func (e *Engine) sameStart(l *lists, r *blockRecord) bool {
 		return true
 	}
 	s := spans[0]
-	e.code = slices.Grow(e.code[:0], int(s.n))[:s.n]
-	return e.mem.Fetch(s.at.addr(), e.code) == len(e.code) && bytes.Equal(e.code, l.code.of(r, inCode)[:s.n])
+	return e.fetch(s) && bytes.Equal(e.code, l.code.of(r, inCode)[:s.size()])
+}
+
+// sameSpans reports whether a block's spans hold what they did, or those of data alone.
+func (e *Engine) sameSpans(l *lists, r *blockRecord, dataOnly bool) bool {
+	held := l.code.of(r, inCode)
+	for _, s := range l.spans.of(r, inSpans) {
+		if !(dataOnly && s.n != dataSpan) && !(e.fetch(s) && bytes.Equal(e.code, held[:s.size()])) {
+			return false
+		}
+		held = held[s.size():]
+	}
+	return true
 }
 
 func (e *Engine) sameCode(l *lists, r *blockRecord) bool {
 	e.decoder.Forget()
-	code := l.code.of(r, inCode)
-	for _, s := range l.spans.of(r, inSpans) {
-		e.code = slices.Grow(e.code[:0], int(s.n))[:s.n]
-		if e.mem.Fetch(s.at.addr(), e.code) < len(e.code) || !bytes.Equal(e.code, code[:s.n]) {
-			return false
-		}
-		code = code[s.n:]
+	if !e.sameSpans(l, r, false) {
+		return false
 	}
 	for _, p := range l.lookaheads.of(r, inLookaheads) {
 		found, ok := e.peeks.at(p.at.addr())

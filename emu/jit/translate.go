@@ -125,8 +125,11 @@ func (e *Engine) keep(t *tb) {
 	l.reps.put(r, inReps, e.repCounters)
 	l.own.put(r, inOwn, e.own)
 	l.saved.put(r, inSaved, e.savedAt)
-	l.pages.put(r, inPages, e.deps)
 	t.lasting = e.keepSource(r)
+	for _, p := range e.words {
+		e.depend(p)
+	}
+	l.pages.put(r, inPages, e.deps)
 }
 
 // emitInsns translates the block's instructions.

@@ -26,8 +26,9 @@ type translation struct {
 	// placed has where each instruction is.
 	placed []insnAt
 	packed []byte
-	// What the block depends on: its pages, the code there, and what was found behind its jumps.
+	// What the block depends on: its pages, those of words of data, what it was made from there, and what was found behind its jumps.
 	deps       []emu.Addr
+	words      []emu.Addr
 	spans      []span
 	lookaheads []lookahead
 	// What is emitted behind the block: taken sides of its conditional jumps, and stubs of its exits.
@@ -70,7 +71,7 @@ type translation struct {
 // begin makes the translation as new; its slices are used again.
 func (r *translation) begin() {
 	*r = translation{
-		block: r.block[:0], deps: r.deps[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
+		block: r.block[:0], deps: r.deps[:0], words: r.words[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
 		placed: r.placed[:0], packed: r.packed, sideExits: r.sideExits[:0], repCounters: r.repCounters[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
 		stampedNow: stampedNow{d1: r.stampedNow.d1[:0], i1: r.stampedNow.i1[:0]},
 	}
