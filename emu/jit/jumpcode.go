@@ -209,10 +209,19 @@ func (e *Engine) emitCross(target emu.Addr) {
 		return
 	}
 	arc := e.arc(from.PC, target)
-	e.store(slotA, x86.RCX)
-	e.store(slotB, x86.RDX)
-	e.store(slotC, regTable)
-	e.emitJumpFrame(arc, target)
+	if e.calls.inRegisters && e.flagsAtTarget(target)&flagsDead != 0 {
+		other := e.emitTailCall(arc, target)
+		e.link(other, e.pos)
+		e.store(slotB, x86.RDX)
+		e.store(slotC, regTable)
+		e.loadFrame(x86.RDX)
+		e.loadAt(regTable, x86.RDX, 0)
+	} else {
+		e.store(slotA, x86.RCX)
+		e.store(slotB, x86.RDX)
+		e.store(slotC, regTable)
+		e.emitJumpFrame(arc, target)
+	}
 	for _, site := range e.emitJumpBack(arc, target) {
 		e.link(site, e.pos)
 	}
@@ -231,6 +240,20 @@ func (e *Engine) emitGiveCrossed() {
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
 	e.load(regTable, slotC)
+}
+
+// emitTailCall pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself, and goes to target, where the flags are not looked at. It returns the site of a jump for the
+// case that it is, with RCX in slotA.
+func (e *Engine) emitTailCall(arc int, target emu.Addr) (other int) {
+	e.store(slotA, x86.RCX)
+	e.loadFrame(x86.RCX)
+	e.byte(0xf6, 0x01, callgraph.Jumped) // test byte [rcx], 1
+	other = e.jcc(condNE, 0)
+	e.emitFrameBehind(arc)
+	e.emitAddRegisters(row{x86.NoReg, arc}, e.calls.In())
+	e.load(x86.RCX, slotA)
+	e.emitLink(target)
+	return other
 }
 
 // emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself. Then it goes on, with that frame's

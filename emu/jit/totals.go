@@ -114,18 +114,44 @@ func (e *Engine) emitAddLanes(at row, word int) {
 
 // emitFrame stores the frame at regBias: RSP and n, and an arc.
 func (e *Engine) emitFrame(n int32, arc uint64) {
-	constant := e.newCounter(0)
-	e.newCounter(0)
-	e.set(counterOff+8*constant, uint64(int64(n)))
-	e.set(counterOff+8*constant+8, arc)
-	e.calls.arcWords = append(e.calls.arcWords, constant+1)
+	constant := e.newFrameWords(n, arc)
 	if e.mmx {
-		e.emitFrameMMX(n, counterOff+8*constant)
+		e.emitFrameMMX(n, constant)
 		return
 	}
 	e.vmovqTo(vecScratch, x86.RSP)
-	e.vpaddq(vecScratch, vecScratch, counterOff+8*constant)
+	e.vpaddq(vecScratch, vecScratch, constant)
 	e.vstoreAt(regBias, 0, vecScratch)
+}
+
+// newFrameWords makes two words beside the counters, n and an arc, and returns the arena offset.
+func (e *Engine) newFrameWords(n int32, arc uint64) (off int) {
+	first := e.newCounter(0)
+	e.newCounter(0)
+	off = counterOff + 8*first
+	e.set(off, uint64(int64(n)))
+	e.set(off+8, arc)
+	e.calls.arcWords = append(e.calls.arcWords, first+1)
+	return off
+}
+
+// emitFrameBehind pushes the frame of a jump by an arc behind that of a call, which is at RCX. It loses RCX.
+func (e *Engine) emitFrameBehind(arc int) {
+	words := e.newFrameWords(callgraph.Jumped, e.hostAddr(arc))
+	if e.mmx {
+		e.mmAt(opMOVQLoad, mmScratch, x86.RCX, 0)
+		e.mm(opPADDQ, mmScratch, words)
+		e.mmAt(opMOVQStore, mmScratch, x86.RCX, frameSize)
+		e.mm(opMOVQLoad, mmScratch, words+8)
+		e.mmAt(opMOVQStore, mmScratch, x86.RCX, frameSize+8)
+		e.mm(opPADDQ, mmFrame, stepAt(frameSize))
+		return
+	}
+	e.loadAt(x86.RCX, x86.RCX, 0)
+	e.vmovqTo(vecScratch, x86.RCX)
+	e.vpaddq(vecScratch, vecScratch, words)
+	e.emitPushFrame(x86.RCX)
+	e.vstoreAt(x86.RCX, 0, vecScratch)
 }
 
 // emitEnterCalls loads what is in registers while generated code runs, emitExitCalls stores it.
