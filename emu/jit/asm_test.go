@@ -156,6 +156,7 @@ var encodings = []encoding{
 	emits((*assembler).vstore, offsets, vecs),
 	emits((*assembler).vstoreAt, bases, disps, vecs),
 	emits((*assembler).vloadLow, vecs, offsets),
+	emits((*assembler).vloadLowAt, vecs, bases, disps),
 	emits((*assembler).vstoreLow, offsets, vecs),
 	emits((*assembler).vpaddqBroadcast, vecs, vecs, offsets),
 	emits((*assembler).vmovqTo, vecs, bases),
@@ -178,7 +179,7 @@ var encodings = []encoding{
 	emits(link, targets),
 	emits(patchShort, values[byte](opJRCXZ, opShortJ)),
 
-	emits((*assembler).emitOffShadow, regs),
+	emits((*assembler).emitOffFarShadow, regs),
 	emits((*assembler).saveFlags),
 	emits((*assembler).restoreFlags),
 }

@@ -313,10 +313,15 @@ func (e *assembler) vstoreAt(base x86.Reg, disp int32, v vec) {
 	e.memScaled(v, base, disp, 16)
 }
 
-// vloadLow emits vmovq v, [off]; vstoreLow vmovq [off], v.
+// vloadLow emits vmovq v, [off], vloadLowAt vmovq v, [base+disp]; vstoreLow vmovq [off], v.
 func (e *assembler) vloadLow(v vec, off int) {
 	e.evex(opVMOVQLd, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
+}
+
+func (e *assembler) vloadLowAt(v vec, base x86.Reg, disp int32) {
+	e.evex(opVMOVQLd, v, 0, false, extend(base))
+	e.memScaled(v, base, disp, 8)
 }
 
 func (e *assembler) vstoreLow(off int, v vec) {

@@ -150,8 +150,7 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 // emitDirectCall calls target from instruction i, behind its push of the return address. always says that all executions of i that the block's counter has come here.
 func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	defer e.emitFor(e.emitFor(forCalls))
-	e.store(stSavedBias, regBias)
-	from, arc := e.pos, 0
+	from, arc := e.keepBias(), 0
 	if e.calls != nil {
 		arc = e.arc(e.block[i].PC, target)
 		always = always && !e.calls.countsAlong()
@@ -166,10 +165,33 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 			arc = 0 // its frame becomes another's
 		}
 	}
-	site := e.emitShadowCall(regBias)
-	e.emitReturnSite(e.block[i].Next(), arc)
-	e.saved(from, regBias, stSavedBias, 0)
+	site := e.emitCallFrom(from, e.block[i].Next(), arc)
 	e.emitCallLink(site, target)
+}
+
+// keepBias saves regBias for a CALL, if that needs it, and returns since where it is saved.
+func (e *Engine) keepBias() (from int) {
+	if !e.near || e.calls != nil {
+		e.store(stSavedBias, regBias)
+	}
+	return e.pos
+}
+
+// emitCallFrom executes the host's CALL, with regBias saved since from, and emits the return site. It returns the site of the CALL's displacement.
+func (e *Engine) emitCallFrom(from int, ret emu.Addr, arc int) (site int) {
+	if !e.near {
+		site = e.emitShadowCall(regBias)
+		e.emitReturnSite(ret, arc)
+		e.saved(from, regBias, stSavedBias, 0)
+		return site
+	}
+	if e.calls != nil {
+		e.load(regBias, stSavedBias)
+		e.saved(from, regBias, stSavedBias, 0)
+	}
+	site = e.emitShadowCall(x86.NoReg)
+	e.emitReturnSite(ret, arc)
+	return site
 }
 
 // emitShadowCall executes a host CALL on the shadow stack, so that the guest's RET,
@@ -195,7 +217,9 @@ func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 		e.emitRecordedReturn(ret, arc)
 		return
 	}
-	e.load(regBias, stSavedBias)
+	if !e.near {
+		e.load(regBias, stSavedBias)
+	}
 	if ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0 {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
@@ -206,8 +230,13 @@ func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 	}
 }
 
-// emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost.
+// emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost, where that is not near.
 func (e *Engine) emitOntoShadow(bias x86.Reg) {
+	if e.near {
+		e.lea(x86.RSP, x86.RSP, int32(nearBias)+e.pendingRSP)
+		e.pendingRSP = 0
+		return
+	}
 	if e.pendingRSP != int32(int8(e.pendingRSP)) {
 		e.flushRSP()
 	}
@@ -216,8 +245,16 @@ func (e *Engine) emitOntoShadow(bias x86.Reg) {
 	e.pendingRSP = 0
 }
 
-// emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses.
-func (e *assembler) emitOffShadow(bias x86.Reg) {
+// emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses, where that is not near.
+func (e *Engine) emitOffShadow(bias x86.Reg) {
+	if e.near {
+		e.lea(x86.RSP, x86.RSP, int32(-nearBias))
+		return
+	}
+	e.emitOffFarShadow(bias)
+}
+
+func (e *assembler) emitOffFarShadow(bias x86.Reg) {
 	e.not(bias)
 	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 1)
 }
@@ -280,9 +317,13 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitPushReturn(g.Next())
 	// A fault of the shadow stack executes the whole call again.
 	site := e.emitShadowCall(regTable)
-	e.emitReturnSite(g.Next(), 0)
 	e.saved(from, regTarget, slotTarget, 0)
 	e.saved(from, regTable, slotTable, 0)
+	from = e.pos
+	e.emitReturnSite(g.Next(), 0)
+	if !e.near {
+		e.saved(from, regBias, stSavedBias, 0)
+	}
 	e.link(site, e.pos)
 	e.emitOffShadow(regTable)
 	e.emitTarget(i)
@@ -346,14 +387,30 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 	if e.calls != nil {
 		e.storeImm32(stOrigin, e.newOrigin(i))
 	}
-	e.store(stSavedBias, regBias)
-	from := e.pos
 	// The guest's stack is read for the fault it may raise.
-	e.loadGuest(regBias, x86.RSP, e.pendingRSP)
+	from := 0
+	switch {
+	case e.near && e.inMMX():
+		e.byte(prefixGS)
+		e.mmAt(opMOVQLoad, mmScratch, x86.RSP, e.pendingRSP)
+	case e.near && e.spare:
+		e.byte(prefixGS)
+		e.vloadLowAt(vecScratch, x86.RSP, e.pendingRSP)
+	default:
+		e.store(stSavedBias, regBias)
+		from = e.pos
+		e.loadGuest(regBias, x86.RSP, e.pendingRSP)
+		if e.near {
+			e.load(regBias, stSavedBias)
+			e.saved(from, regBias, stSavedBias, 0)
+		}
+	}
 	e.emitOntoShadow(regBias)
 	onto := e.pos
 	e.byte(0xc3)
-	e.saved(from, regBias, stSavedBias, 0)
+	if !e.near {
+		e.saved(from, regBias, stSavedBias, 0)
+	}
 	e.saves(onto, saved{reg: x86.RSP, kind: onShadow})
 }
 

@@ -395,9 +395,13 @@ func (e *Engine) emitMissFrom() {
 	e.patchShort(on)
 }
 
-// emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the return address, and regBias waits in stSavedBias.
+// emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the return address, and regBias waits in stSavedBias, unless the shadow stack lies near.
 func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
+	if e.near {
+		e.store(stSavedBias, regBias)
+		defer func(from int) { e.saved(from, regBias, stSavedBias, 0) }(e.pos)
+	}
 	var r recordedReturn
 	if dead {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret

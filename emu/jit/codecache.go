@@ -16,23 +16,54 @@ type codeCache struct {
 	retained map[emu.Addr][]*tb // by start address too, those last that went last
 	table    jumpTable
 	shadow   shadow
+	// near says that the code relies on a shadow stack that lies near.
+	near bool
 }
 
 // newCodeCache makes one without addresses.
 func newCodeCache(c emu.Counting) *codeCache {
-	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}}
+	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}, near: c == emu.CountAll}
 }
 
-// reserve gives w its addresses, for a guest with limit. After an error it has none.
+// reserve gives w its addresses, for a guest with limit. After an error it has none. If w's code relies on a shadow stack that lies near, there may be no place for that: see leaveNear.
 func (w *codeCache) reserve(limit emu.Addr) error {
 	err := w.table.reserve()
-	if err == nil {
+	if err == nil && !(w.near && w.shadow.reserveNear(limit)) {
 		err = w.shadow.reserve(limit)
 	}
 	if err != nil {
 		w.release()
 	}
 	return err
+}
+
+// misplaced reports whether w's code relies on a shadow stack that lies near, and it does not.
+func (w *codeCache) misplaced() bool { return w != nil && w.near && !w.shadow.near() }
+
+// leaveNear makes all code anew if some is misplaced, as another engine's shadow stack lies near now, or the guest's memory has become too large.
+func (e *Engine) leaveNear() {
+	if !slices.ContainsFunc(e.codeCaches[:], (*codeCache).misplaced) {
+		return
+	}
+	e.flush()
+	for _, w := range e.codeCaches {
+		if w.misplaced() {
+			w.near = false
+		}
+	}
+}
+
+// goDistant gives the place of e's shadow stack, which lies near, to others. It has no code yet.
+func (e *Engine) goDistant() error {
+	var s shadow
+	if err := s.reserve(e.mem.Limit()); err != nil {
+		return err
+	}
+	w := e.codeCaches[emu.CountAll]
+	w.shadow.release()
+	w.shadow, w.near = s, false
+	e.switchCodeCache(e.codeCache)
+	return nil
 }
 
 // release gives them back: lookups and returns will miss, and learn again.
@@ -76,6 +107,7 @@ func (e *Engine) revive() error {
 		}
 	}
 	e.suspended = false
+	e.leaveNear()
 	e.switchCodeCache(e.codeCache)
 	return nil
 }
@@ -91,6 +123,7 @@ func (e *Engine) rebase() error {
 			return err
 		}
 	}
+	e.leaveNear()
 	moved := false
 	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
 		if c.ways.size > 0 {

@@ -302,7 +302,7 @@ func (e *Engine) countUntil(t *tb, i, done int, entered, summed bool) {
 	rsp := e.get(stRegs + 8*emu.RSP)
 	e.calls.Call(t.addr(call), t.addr(call+1), emu.Addr(rsp), e.counting == emu.CountAll)
 	if at := uintptr(rsp + e.get(stShadow)); e.shadow.opened(at) { // a return site found there might be of a call to elsewhere
-		e.shadow.put(at, e.hostAddr(e.stubs.stray))
+		e.shadow.put(at, e.strayReturn())
 	}
 	for k := call + 1; k < done; k++ {
 		e.tallyInsn(t, k, 1)

@@ -346,18 +346,33 @@ func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 func (e *Engine) returnAstray() (emu.Addr, *emu.Stop) {
 	sp := e.get(stRegs+8*emu.RSP) - 8 - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
-	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
+	e.giveBias()
 	return 0, stopFault(emu.Fault{Vector: emu.VecPF, Addr: emu.Addr(sp)})
+}
+
+// giveBias gives the guest's regBias back behind a RET.
+func (e *Engine) giveBias() {
+	if !e.near {
+		e.set(stRegs+8*int(regBias), e.get(stSavedBias))
+	}
+}
+
+// strayReturn is the host address of the stub for a return for which there was no call.
+func (e *Engine) strayReturn() uint64 {
+	if e.near {
+		return e.hostAddr(e.stubs.strayNear)
+	}
+	return e.hostAddr(e.stubs.stray)
 }
 
 // unpairedReturn handles a RET to an address no CALL put on the stack: its place on the
 // shadow stack holds 0, where the host is now. The next one there takes a shorter way.
 func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	at := e.get(stRegs + 8*emu.RSP)
-	e.shadow.put(uintptr(at)-8, e.hostAddr(e.stubs.stray))
+	e.shadow.put(uintptr(at)-8, e.strayReturn())
 	sp := at - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
-	e.set(stRegs+8*int(regBias), e.get(stSavedBias))
+	e.giveBias()
 	// It was read just before.
 	rip, _ := e.mem.ReadUint64(emu.Addr(sp) - 8)
 	e.returned(emu.Addr(rip))

@@ -45,6 +45,8 @@ type imageHeader struct {
 	Exits, EventCounters, Lines int64
 	Budgeted, Metered           int64
 	UsesX87                     int64 // 1 if the guest has x87 to itself (mmx.go)
+	// Distant says that the shadow stack did not lie near any more.
+	Distant int64
 	// First says that the next run begins with the image although its code looks at a budget (beginsBudgeted).
 	First int64
 	// WantsMeter says that the code is to be made anew, metered.
@@ -179,6 +181,14 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	b = b[len(h.bytes()):end]
 	if h.UsesX87 != 0 && e.mmx {
 		e.withoutMMX()
+	}
+	switch {
+	case h.Distant == 0 && !e.near:
+		return errImage
+	case h.Distant != 0 && e.near:
+		if err := e.goDistant(); err != nil {
+			return err
+		}
 	}
 	if h.Stubs != int64(e.stubs.end) || h.Pos < h.Stubs || h.Pos > farOff || h.Far < farOff || h.Far > arenaSize {
 		return errImage

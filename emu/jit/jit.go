@@ -240,6 +240,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	if err := first.reserve(m.Limit()); err != nil {
 		return nil, err
 	}
+	first.near = first.shadow.near()
 	a, err := mapArena()
 	if err != nil {
 		first.release()
@@ -758,6 +759,8 @@ func (e *Engine) emitIndirectEntry(pc emu.Addr) int {
 func (e *Engine) emitCalledEntry() int {
 	at := e.pos
 	e.emitOffShadow(regBias)
-	e.load(regBias, stSavedBias)
+	if !e.near {
+		e.load(regBias, stSavedBias)
+	}
 	return at
 }

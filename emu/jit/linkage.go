@@ -203,15 +203,12 @@ func (e *Engine) emitRebound() {
 	}
 	e.emitSideExit(last, false, true)
 	call := e.t.lastOwn()
-	e.store(stSavedBias, regBias)
-	from := e.pos
+	from := e.keepBias()
 	if e.calls != nil {
 		e.emitCallFrame(e.arc(e.block[call].PC, e.block[call].Dest()), true)
 		e.emitTailOfEntry(call)
 	}
-	site := e.emitShadowCall(regBias)
-	e.emitReturnSite(e.block[call].Next(), 0)
-	e.saved(from, regBias, stSavedBias, 0)
+	site := e.emitCallFrom(from, e.block[call].Next(), 0)
 	e.emitCallLink(site, e.block[last].PC)
 }
 

@@ -80,7 +80,7 @@ func (p *Pool) begin(e *Engine) {
 		return
 	}
 	key := e.configKey()
-	e.imageName = fmt.Sprintf("%s\x00%d\x00%x", p.program, p.made, key)
+	e.imageName = fmt.Sprintf("%s\x00%d\x00%x\x00%v", p.program, p.made, key, e.near)
 	for _, budgeted := range [2]bool{true, false} { // the first one is refused unless it says that it is to be taken
 		b, release := p.images.Load(e.nameOfImage(budgeted))
 		if b == nil {

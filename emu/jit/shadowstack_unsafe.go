@@ -19,12 +19,26 @@ import (
 // returns, and stacks may be switched and frames skipped without a word to us (RATIONALE.md,
 // "Returns").
 //
+// A shadow stack lies near if its places are nearBias beyond those of the guest, so that code knows the distance: it takes no register, and no load. One of the process does, if the host has these
+// addresses free.
+//
 // Pages are made accessible when a CALL first faults on them. A place no CALL
 // wrote to holds 0, and a RET that finds that faults.
 type shadow struct {
-	base, size uintptr
+	base, size uintptr // base is the counterpart of guest address 0
+	at, mapped uintptr // what is reserved
 	windows    map[uintptr]bool
 }
+
+// nearBias is the most, with the skew, that a displacement takes with what it is added to. The counterpart of the first address that a guest may use is nearStart: below are the binary, and what has to lie
+// below 2 GiB.
+const (
+	nearBias  = nearStart - int64(mem.MinAddr) + shadowSkew
+	nearStart = 1 << 31
+)
+
+// nearTaken keeps shadow stacks from lying near, for tests.
+var nearTaken bool
 
 // shadowGuard is reserved above it, so that it takes as much as a guest's memory: each fits where another was.
 const shadowGuard = mem.Guard + mem.GuardAbove
@@ -38,16 +52,35 @@ const windowSize = 64 << 10
 
 // reserve gives the stack its addresses, for a guest with limit.
 func (s *shadow) reserve(limit emu.Addr) error {
-	p, err := rawMmap(0, uintptr(limit)+shadowGuard, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	n := uintptr(limit) + shadowGuard
+	p, err := rawMmap(0, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
 		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
-	s.base, s.size, s.windows = p+shadowSkew, uintptr(limit), map[uintptr]bool{}
+	*s = shadow{base: p + shadowSkew, size: uintptr(limit), at: p, mapped: n, windows: map[uintptr]bool{}}
 	return nil
 }
 
+// reserveNear gives it addresses near, and reports whether the host has them free.
+func (s *shadow) reserveNear(limit emu.Addr) bool {
+	n := uintptr(limit) + shadowGuard
+	p, err := rawMmap(nearStart, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, -1)
+	if err == nil && (p != nearStart || nearTaken) { // before Linux 4.17
+		unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
+		return false
+	}
+	if err != nil {
+		return false
+	}
+	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), at: p, mapped: n, windows: map[uintptr]bool{}}
+	return true
+}
+
+// near reports whether it lies near.
+func (s *shadow) near() bool { return s.base == uintptr(nearBias) }
+
 // has reports whether host address p lies in the shadow stack.
-func (s *shadow) has(p uintptr) bool { return p-s.base < s.size }
+func (s *shadow) has(p uintptr) bool { return p >= s.at && p-s.base < s.size }
 
 // open makes the place at host address p accessible.
 func (s *shadow) open(p uintptr) error {
@@ -75,8 +108,8 @@ func (s *shadow) forget() {
 
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
-	if s.base != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, s.base-shadowSkew, s.size+shadowGuard, 0)
-		s.base, s.windows = 0, nil
+	if s.mapped != 0 {
+		unix.Syscall(unix.SYS_MUNMAP, s.at, s.mapped, 0)
+		*s = shadow{}
 	}
 }

@@ -15,14 +15,16 @@ type stubs struct {
 	miss     int // a jump-table lookup found no code
 	mismatch int // a return landed where the guest did not return to
 	stray    int // a return for which there was no call
-	nowhere  int // jumps to where stNowhere says
-	cpuid    int // answers CPUID if it can, rdtsc RDTSC (answers.go)
-	rdtsc    int
-	toX87    int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
-	fromX87  int
-	loadMMX  int // where that begins to load what is in MMX
-	endX87   int
-	end      int
+	// strayNear is that where the shadow stack lies near.
+	strayNear int
+	nowhere   int // jumps to where stNowhere says
+	cpuid     int // answers CPUID if it can, rdtsc RDTSC (answers.go)
+	rdtsc     int
+	toX87     int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
+	fromX87   int
+	loadMMX   int // where that begins to load what is in MMX
+	endX87    int
+	end       int
 }
 
 // A jump-table lookup has the guest address in regTarget and the table in regTable: registers
@@ -118,8 +120,12 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	e.rip(4, stNowhere, 0)
 
 	s.stray = e.pos
-	e.emitOffShadow(regBias)
+	e.emitOffFarShadow(regBias)
 	e.load(regBias, stSavedBias)
+	e.jmp(s.mismatch)
+
+	s.strayNear = e.pos
+	e.lea(x86.RSP, x86.RSP, int32(-nearBias))
 	e.jmp(s.mismatch)
 
 	s.end = e.pos

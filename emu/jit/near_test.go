@@ -1,0 +1,135 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
+)
+
+// nearModes are what shadow stacks are to make no difference to.
+var nearModes = map[string]emu.Config{"Ir": {}, "calls": {Function: sixteen}, "simulating": simulating}
+
+// newNear is a machine whose shadow stack lies near.
+func newNear(t *testing.T, cfg emu.Config, code string) *machine {
+	m := newMachineWith(t, cfg, code)
+	require.True(t, m.near)
+	require.True(t, m.shadow.near())
+	return m
+}
+
+// run18 runs 18 of the turns, and change in between.
+func run18(m *machine, change func()) map[emu.Addr]map[emu.Event]uint64 {
+	for i := range 18 {
+		if i == 9 {
+			change()
+		}
+		m.run(emu.StopSyscall)
+		require.EqualValues(m.t, 20-i, m.cpu.Regs[emu.RDX])
+	}
+	return events(m)
+}
+
+// TestNear has the shadow stack of one engine lie near, those of others elsewhere; when it is gone, that of another.
+func TestNear(t *testing.T) {
+	for name, cfg := range nearModes {
+		t.Run(name, func(t *testing.T) {
+			first := newNear(t, cfg, turns)
+			second := newMachineWith(t, cfg, turns)
+			require.False(t, second.near)
+			require.Equal(t, run18(first, func() {}), run18(second, func() {}))
+			require.NoError(t, first.Close())
+			newNear(t, cfg, turns)
+		})
+	}
+}
+
+// TestNoLongerNear takes the place away, in the middle of calls: the guest's memory grows into what is another's, or the engine sleeps while another one gets it.
+func TestNoLongerNear(t *testing.T) {
+	for name, cfg := range nearModes {
+		t.Run(name, func(t *testing.T) {
+			var want map[emu.Addr]map[emu.Event]uint64
+			t.Run("not", func(t *testing.T) {
+				m := newNear(t, cfg, turns)
+				want = run18(m, func() { require.NoError(t, m.mem.Grow(2*m.mem.Limit())) })
+				require.True(t, m.near)
+			})
+			t.Run("grows", func(t *testing.T) {
+				m := newNear(t, cfg, turns)
+				page := uintptr(emu.PageSize)
+				p, err := rawMmap(m.shadow.at+m.shadow.mapped, page, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
+				require.NoError(t, err)
+				defer unix.Syscall(unix.SYS_MUNMAP, p, page, 0)
+				require.Equal(t, want, run18(m, func() { require.NoError(t, m.mem.Grow(2*m.mem.Limit())) }))
+				require.False(t, m.near)
+			})
+			t.Run("sleeps", func(t *testing.T) {
+				m := newNear(t, cfg, turns)
+				require.Equal(t, want, run18(m, func() {
+					m.suspend()
+					newNear(t, cfg, turns)
+					require.NoError(t, m.revive())
+				}))
+				require.False(t, m.near)
+			})
+		})
+	}
+}
+
+// TestImageNotNear keeps the code of an engine whose shadow stack had to leave the place near: the next one begins with it, and leaves that at once.
+func TestImageNotNear(t *testing.T) {
+	k := kept{}
+	for i, grows := range []bool{true, false, false} {
+		p := imaged(k)
+		m := newMachine(t, several)
+		require.NoError(t, m.Close())
+		e, err := p.New(m.mem, emu.Config{Model: v3(), Env: testEnv{}})
+		require.NoError(t, err)
+		m.Engine = e.(*Engine)
+		require.Equal(t, i == 0, m.near)
+		if grows {
+			nearTaken = true
+			require.NoError(t, m.mem.Grow(2*m.mem.Limit()))
+		}
+		_, _, emitted := runSeveral(m)
+		nearTaken = false
+		require.False(t, m.near)
+		require.Equal(t, i == 0, emitted > 0)
+		require.NoError(t, m.Close())
+		p.Close()
+		require.Len(t, k, 1)
+	}
+}
+
+// TestNearReturns has RET fault, and find no call: the guest's registers are what they were.
+func TestNearReturns(t *testing.T) {
+	for name, cfg := range nearModes {
+		t.Run(name, func(t *testing.T) {
+			m := newNear(t, cfg, `
+				e8 06 00 00 00 # call b
+				4c 89 d8       # mov rax, r11
+				0f 05          # syscall
+				cc
+				c3             # b: ret`)
+			m.run(emu.StopSyscall)
+			sp := m.cpu.Regs[emu.RSP]
+			m.cpu.RIP, m.cpu.Regs[emu.R11], m.cpu.Regs[emu.RSP] = codeAt+0xb, 0x11, 0x12345678
+			stop := m.run(emu.StopFault)
+			require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: 0x12345678}, stop.Fault)
+			require.EqualValues(t, 0x11, m.cpu.Regs[emu.R11])
+			require.EqualValues(t, 0x12345678, m.cpu.Regs[emu.RSP])
+
+			for range 3 {
+				require.Equal(t, 8, m.mem.Poke(emu.Addr(sp-0x100), []byte{5, 0, 0x40, 0, 0, 0, 0, 0})) // where no call has put it
+				m.cpu.RIP, m.cpu.Regs[emu.R11], m.cpu.Regs[emu.RSP] = codeAt+0xb, 0x11, sp-0x100
+				m.run(emu.StopSyscall)
+				require.EqualValues(t, 0x11, m.cpu.Regs[emu.RAX])
+				require.Equal(t, sp-0xf8, m.cpu.Regs[emu.RSP])
+			}
+		})
+	}
+}
