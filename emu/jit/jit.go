@@ -13,6 +13,7 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/sem"
 	"github.com/cgemu/cgemu/emu/tally"
+	"github.com/cgemu/cgemu/emu/x86"
 	"github.com/cgemu/cgemu/hooks"
 )
 
@@ -335,6 +336,10 @@ func (e *Engine) placeStubs() {
 func (e *Engine) emitStubs() {
 	e.emitFor(forStubs)
 	e.stubs = emitStubs(&e.assembler, e.wide && !e.emulatesWide, e.emitEnterCode, e.emitLeaveCode, e.emitMissFrom)
+	e.stubs.strayNear = e.pos
+	e.lea(x86.RSP, x86.RSP, int32(-nearBias))
+	e.jmp(e.stubs.mismatch)
+	e.stubs.end = e.pos
 	e.emitAnswerRoutines()
 	if e.mmx {
 		e.emitX87Routines()

@@ -9,13 +9,12 @@ import (
 
 // The stubs are the generated code every block shares.
 type stubs struct {
-	enter    int // Go calls it: loads the guest's registers, goes to stTarget
-	exit     int // jumped to with stExit set: saves them, returns to Go
-	fault    int // the signal handler's way to exit, which has stored RSP
-	miss     int // a jump-table lookup found no code
-	mismatch int // a return landed where the guest did not return to
-	stray    int // a return for which there was no call
-	// strayNear is that where the shadow stack lies near.
+	enter     int // Go calls it: loads the guest's registers, goes to stTarget
+	exit      int // jumped to with stExit set: saves them, returns to Go
+	fault     int // the signal handler's way to exit, which has stored RSP
+	miss      int // a jump-table lookup found no code
+	mismatch  int // a return landed where the guest did not return to
+	stray     int // a return for which there was no call, strayNear where the shadow stack lies near
 	strayNear int
 	nowhere   int // jumps to where stNowhere says
 	cpuid     int // answers CPUID if it can, rdtsc RDTSC (answers.go)
@@ -122,10 +121,6 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	s.stray = e.pos
 	e.emitOffFarShadow(regBias)
 	e.load(regBias, stSavedBias)
-	e.jmp(s.mismatch)
-
-	s.strayNear = e.pos
-	e.lea(x86.RSP, x86.RSP, int32(-nearBias))
 	e.jmp(s.mismatch)
 
 	s.end = e.pos
