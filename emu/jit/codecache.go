@@ -37,6 +37,12 @@ func (w *codeCache) reserve(limit emu.Addr) error {
 	return err
 }
 
+// relies reports whether code for which everything counts relies on a shadow stack that lies near.
+func (e *Engine) relies() bool {
+	w := e.codeCaches[emu.CountAll]
+	return w != nil && w.near
+}
+
 // misplaced reports whether w's code relies on a shadow stack that lies near, and it does not.
 func (w *codeCache) misplaced() bool { return w != nil && w.near && !w.shadow.near() }
 
@@ -158,12 +164,15 @@ func (e *Engine) SetCounting(c emu.Counting) {
 	if e.codeCaches[c] == nil {
 		w := newCodeCache(c)
 		w.table.miss = e.table.miss
-		if !e.suspended && w.reserve(e.mem.Limit()) != nil {
-			// There is no address space for another: this one's code makes room.
-			e.flush()
-			e.codeCaches[e.counting], e.codeCaches[c] = nil, e.codeCache
-			e.counting = c
-			return
+		if !e.suspended {
+			if w.reserve(e.mem.Limit()) != nil {
+				// There is no address space for another: this one's code makes room.
+				e.flush()
+				e.codeCaches[e.counting], e.codeCaches[c] = nil, e.codeCache
+				e.counting, e.near = c, false
+				return
+			}
+			w.near = w.shadow.near()
 		}
 		e.codeCaches[c] = w
 	}

@@ -105,6 +105,22 @@ func TestImageNotNear(t *testing.T) {
 	}
 }
 
+// TestOneCodeCache has an engine that found addresses for one code cache alone begin anew, when another way of counting has it.
+func TestOneCodeCache(t *testing.T) {
+	var pool Pool
+	defer pool.Close()
+	m := newPooled(t, &pool, emu.Config{}, turns)
+	m.codeCaches[emu.CountAll], m.codeCaches[emu.CountOff] = nil, m.codeCache
+	m.counting = emu.CountOff
+	m.run(emu.StopSyscall)
+	require.NoError(t, m.Close())
+	again := newPooled(t, &pool, emu.Config{}, turns)
+	require.True(t, m.Engine == again.Engine)
+	require.Equal(t, emu.CountAll, again.counting)
+	again.run(emu.StopSyscall)
+	require.EqualValues(t, 6, again.Executed())
+}
+
 // TestNearReturns has RET fault, and find no call: the guest's registers are what they were.
 func TestNearReturns(t *testing.T) {
 	for name, cfg := range nearModes {

@@ -249,7 +249,7 @@ func (e *Engine) retire() {
 	e.unbound = nil
 	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset = nil, nil, 0, false, 0
 	e.interrupt.Store(false)
-	e.switchCodeCache(e.codeCaches[emu.CountAll])
+	e.SetCounting(emu.CountAll)
 }
 
 // adopt makes e the engine for the code in m.
