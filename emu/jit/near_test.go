@@ -105,6 +105,36 @@ func TestImageNotNear(t *testing.T) {
 	}
 }
 
+// TestNearTakenMeanwhile closes an engine whose shadow stack lies near, and has the next process get it when another one's lies there.
+func TestNearTakenMeanwhile(t *testing.T) {
+	for name, cfg := range nearModes {
+		t.Run(name, func(t *testing.T) {
+			var pool Pool
+			defer pool.Close()
+			cfg.Model, cfg.Env = v3(), testEnv{}
+			start := func() *machine {
+				m := newMachine(t, turns)
+				require.NoError(t, m.Close())
+				e, err := pool.New(m.mem, cfg)
+				require.NoError(t, err)
+				m.mem.OnInvalidate(e.Invalidate)
+				m.Engine = e.(*Engine)
+				return m
+			}
+			first := start()
+			require.True(t, first.near)
+			want := run18(first, func() {})
+			require.NoError(t, first.Close())
+			newNear(t, emu.Config{}, turns)
+			next := start()
+			require.True(t, first.Engine == next.Engine)
+			require.Equal(t, want, run18(next, func() {}))
+			require.False(t, next.near)
+			require.NoError(t, next.Close())
+		})
+	}
+}
+
 // TestOneCodeCache has an engine that found addresses for one code cache alone begin anew, when another way of counting has it.
 func TestOneCodeCache(t *testing.T) {
 	var pool Pool
