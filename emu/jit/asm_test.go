@@ -179,7 +179,7 @@ var encodings = []encoding{
 	emits(link, targets),
 	emits(patchShort, values[byte](opJRCXZ, opShortJ)),
 
-	emits((*assembler).emitOffFarShadow, regs),
+	emits((*assembler).emitOffDistantShadow, regs),
 	emits((*assembler).saveFlags),
 	emits((*assembler).restoreFlags),
 }

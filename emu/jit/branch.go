@@ -230,7 +230,7 @@ func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 	}
 }
 
-// emitOntoShadow takes the guest's RSP to its place on the shadow stack; bias is lost, where that is not near.
+// emitOntoShadow takes the guest's RSP to its place on the shadow stack. Unless that lies near, it loses bias.
 func (e *Engine) emitOntoShadow(bias x86.Reg) {
 	if e.near {
 		e.lea(x86.RSP, x86.RSP, int32(nearBias)+e.pendingRSP)
@@ -245,16 +245,17 @@ func (e *Engine) emitOntoShadow(bias x86.Reg) {
 	e.pendingRSP = 0
 }
 
-// emitOffShadow takes RSP from the shadow stack to the guest's, given the distance in bias, which it loses, where that is not near.
+// emitOffShadow takes RSP from the shadow stack to the guest's. Unless that lies near, bias has the distance, and is lost.
 func (e *Engine) emitOffShadow(bias x86.Reg) {
 	if e.near {
 		e.lea(x86.RSP, x86.RSP, int32(-nearBias))
 		return
 	}
-	e.emitOffFarShadow(bias)
+	e.emitOffDistantShadow(bias)
 }
 
-func (e *assembler) emitOffFarShadow(bias x86.Reg) {
+// emitOffDistantShadow is emitOffShadow for one that does not lie near.
+func (e *assembler) emitOffDistantShadow(bias x86.Reg) {
 	e.not(bias)
 	e.leaIndex(x86.RSP, x86.RSP, bias, 1, 1)
 }

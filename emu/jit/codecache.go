@@ -37,8 +37,8 @@ func (w *codeCache) reserve(limit emu.Addr) error {
 	return err
 }
 
-// relies reports whether code for which everything counts relies on a shadow stack that lies near.
-func (e *Engine) relies() bool {
+// reliesOnNear reports whether the code for which everything counts relies on a shadow stack that lies near.
+func (e *Engine) reliesOnNear() bool {
 	w := e.codeCaches[emu.CountAll]
 	return w != nil && w.near
 }

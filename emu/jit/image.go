@@ -45,7 +45,7 @@ type imageHeader struct {
 	Exits, EventCounters, Lines int64
 	Budgeted, Metered           int64
 	UsesX87                     int64 // 1 if the guest has x87 to itself (mmx.go)
-	// Distant says that the shadow stack did not lie near any more.
+	// Distant is 1 if the code does not rely on a shadow stack that lies near.
 	Distant int64
 	// First says that the next run begins with the image although its code looks at a budget (beginsBudgeted).
 	First int64

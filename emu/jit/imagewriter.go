@@ -26,7 +26,7 @@ func (e *Engine) writeImage(out io.Writer) error {
 	b := e.imageBody()
 	h := imageHeader{
 		Magic: imageMagic, Config: e.configKey(), Stubs: int64(e.stubs.end), Pos: int64(e.pos), Far: int64(e.far), Exits: int64(e.exitsMade()),
-		EventCounters: int64(e.eventCounters), Lines: int64(e.sim.i1.used), Budgeted: int64(b2i(e.budgeted)), Metered: int64(b2i(e.metered)), UsesX87: int64(b2i(!e.mmx)), Distant: int64(b2i(!e.relies())),
+		EventCounters: int64(e.eventCounters), Lines: int64(e.sim.i1.used), Budgeted: int64(b2i(e.budgeted)), Metered: int64(b2i(e.metered)), UsesX87: int64(b2i(!e.mmx)), Distant: int64(b2i(!e.reliesOnNear())),
 		WantsMeter: int64(b2i(wantsMeter)), First: int64(b2i(e.beginsBudgeted())),
 	}
 	h.Sizes = e.imageSizes(b)

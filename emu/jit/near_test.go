@@ -22,6 +22,17 @@ func newNear(t *testing.T, cfg emu.Config, code string) *machine {
 	return m
 }
 
+// occupy has other memory at host address p, if there is none, until the test ends.
+func occupy(t *testing.T, p uintptr) {
+	page := uintptr(emu.PageSize)
+	_, err := rawMmap(p, page, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
+	if err != nil {
+		require.ErrorIs(t, err, unix.EEXIST)
+		return
+	}
+	t.Cleanup(func() { unix.Syscall(unix.SYS_MUNMAP, p, page, 0) })
+}
+
 // run18 runs 18 of the turns, and change in between.
 func run18(m *machine, change func()) map[emu.Addr]map[emu.Event]uint64 {
 	for i := range 18 {
@@ -60,10 +71,7 @@ func TestNoLongerNear(t *testing.T) {
 			})
 			t.Run("grows", func(t *testing.T) {
 				m := newNear(t, cfg, turns)
-				page := uintptr(emu.PageSize)
-				p, err := rawMmap(m.shadow.at+m.shadow.mapped, page, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
-				require.NoError(t, err)
-				defer unix.Syscall(unix.SYS_MUNMAP, p, page, 0)
+				occupy(t, m.shadow.at+m.shadow.mapped)
 				require.Equal(t, want, run18(m, func() { require.NoError(t, m.mem.Grow(2*m.mem.Limit())) }))
 				require.False(t, m.near)
 			})
@@ -92,11 +100,10 @@ func TestImageNotNear(t *testing.T) {
 		m.Engine = e.(*Engine)
 		require.Equal(t, i == 0, m.near)
 		if grows {
-			nearTaken = true
+			occupy(t, m.shadow.at+m.shadow.mapped)
 			require.NoError(t, m.mem.Grow(2*m.mem.Limit()))
 		}
 		_, _, emitted := runSeveral(m)
-		nearTaken = false
 		require.False(t, m.near)
 		require.Equal(t, i == 0, emitted > 0)
 		require.NoError(t, m.Close())

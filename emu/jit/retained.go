@@ -237,9 +237,9 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 // unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its pages are what they were; else the code alone is looked at, and what
 // was found behind its jumps.
 func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
-	sums := l.sums.of(r, inSums)
-	pages := l.pages.of(r, inPages)[:len(sums)] // pages of words come behind them
-	same := len(sums) > 0 && (e.knowsSums(pages) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(pages, false)) && e.sameSpans(l, r, true)
+	sums, pages := l.sums.of(r, inSums), l.pages.of(r, inPages)
+	code, words := pages[:len(sums)], pages[len(sums):]
+	same := len(sums) > 0 && (e.knowsSums(code) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(code, false)) && (len(words) == 0 || e.sameSpans(l, r, true))
 	return (same || e.sameCode(l, r)) && (e.calls == nil || e.calls.Recall(&callgraph.Notes{Functions: l.answers.of(r, inAnswers), Arcs: l.noted.of(r, inNoted)}))
 }
 

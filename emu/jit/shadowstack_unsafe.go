@@ -30,15 +30,12 @@ type shadow struct {
 	windows    map[uintptr]bool
 }
 
-// nearBias is the most, with the skew, that a displacement takes with what it is added to. The counterpart of the first address that a guest may use is nearStart: below are the binary, and what has to lie
-// below 2 GiB.
+// nearBias is how far the places of a shadow stack that lies near are beyond the guest's: a displacement of 32 bits, with room for what else code adds. What is reserved begins at nearStart, with the lowest
+// address that a guest may map: the host's binary, and what has to lie below 2 GiB, are below.
 const (
 	nearBias  = nearStart - int64(mem.MinAddr) + shadowSkew
 	nearStart = 1 << 31
 )
-
-// nearTaken keeps shadow stacks from lying near, for tests.
-var nearTaken bool
 
 // shadowGuard is reserved above it, so that it takes as much as a guest's memory: each fits where another was.
 const shadowGuard = mem.Guard + mem.GuardAbove
@@ -65,11 +62,11 @@ func (s *shadow) reserve(limit emu.Addr) error {
 func (s *shadow) reserveNear(limit emu.Addr) bool {
 	n := uintptr(limit) + shadowGuard
 	p, err := rawMmap(nearStart, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, -1)
-	if err == nil && (p != nearStart || nearTaken) { // before Linux 4.17
-		unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
+	if err != nil {
 		return false
 	}
-	if err != nil {
+	if p != nearStart { // before Linux 4.17
+		unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
 		return false
 	}
 	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), at: p, mapped: n, windows: map[uintptr]bool{}}

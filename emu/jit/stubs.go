@@ -119,7 +119,7 @@ func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	e.rip(4, stNowhere, 0)
 
 	s.stray = e.pos
-	e.emitOffFarShadow(regBias)
+	e.emitOffDistantShadow(regBias)
 	e.load(regBias, stSavedBias)
 	e.jmp(s.mismatch)
 
