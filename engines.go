@@ -43,6 +43,8 @@ type EngineInfo struct {
 	checks bool
 	// copiesOnWrite says that it copies memory that a fork did not copy when the guest accesses it.
 	copiesOnWrite bool
+	// selfChecks says that it sees itself whether code on pages that are stored to often is what it was.
+	selfChecks bool
 	// unlisted says that AutoEngine does not stand for it.
 	unlisted bool
 	// recordsExceptions says that it records floating-point exceptions as a CPU does.
@@ -56,9 +58,9 @@ func Engines() []EngineInfo {
 	list := []EngineInfo{
 		{
 			Name: "jit", Model: "v3", Needs: "Linux on amd64, a CPU of x86-64-v3", Found: "translates to this host's code",
-			Err: jit.Available(), make: pool.New, close: pool.Close, keep: pool.Keep, copiesOnWrite: true, recordsExceptions: true,
+			Err: jit.Available(), make: pool.New, close: pool.Close, keep: pool.Keep, copiesOnWrite: true, selfChecks: true, recordsExceptions: true,
 		},
-		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true},
+		{Name: "interp", Model: "v3", Needs: "Linux, macOS, FreeBSD or Windows", Found: "executes in Go", Err: mem.Available(), make: interp.New, checks: true, selfChecks: true},
 		{
 			Name: "unicorn", Model: unicorn.DefaultModel, Needs: "Linux on amd64 or arm64, libunicorn 2", Found: found,
 			Err: err, Warning: unicorn.Warning(), make: unicorn.New,

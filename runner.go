@@ -301,6 +301,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 	return syscalls.Config{KernelConfig: syscalls.KernelConfig{
 		ChecksAccesses: r.engine.checks,
 		CopiesOnWrite:  r.engine.copiesOnWrite,
+		SelfChecks:     r.engine.selfChecks,
 		NewEngine: func(m *mem.Space, env emu.Env) (emu.Engine, error) {
 			return r.newEngine(syscalls.DefaultPID, nil, m, env)
 		},

@@ -27,9 +27,11 @@ type block struct {
 	insns    []insn
 	// count is how often it was entered since it was gathered last.
 	count uint64
-	// marked says that its first instruction is, dropped that its code changed or that it has another mark.
-	marked, dropped bool
-	pages           [2]emu.Addr
+	// marked says that its first instruction is, dropped that its code changed or that it has another mark, alone that exec does not execute it.
+	marked, dropped, alone bool
+	// code is what it was made from if it checks itself (selfcheck.go), nil if not.
+	code  []byte
+	pages [2]emu.Addr
 
 	// uops are what exec executes; the rest is for it too. n is how many instructions there are.
 	uops []uop
@@ -84,11 +86,11 @@ func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
 	if e.calls != nil {
 		slot = &e.recorded[pc%emu.Addr(len(e.recorded))]
 	}
-	if b := *slot; b != nil && b.pc == pc && !b.dropped {
+	if b := *slot; b != nil && b.pc == pc && !b.dropped && (b.code == nil || e.same(b)) {
 		return b, nil
 	}
 	b := e.blocks[pc]
-	if b == nil {
+	if b == nil || b.code != nil && !e.same(b) {
 		var f *emu.Fault
 		if b, f = e.decode(pc); f != nil {
 			return nil, f
@@ -126,6 +128,8 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	if err := e.mem.Guard(b.pages[:]...); err != nil {
 		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
+	e.prepareCheck(b)
+	b.alone = b.marked || b.code != nil
 	e.translate(b)
 	e.blocks[pc] = b
 	for _, p := range slices.Compact(b.pages[:]) {

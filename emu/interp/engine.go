@@ -26,6 +26,9 @@ type Engine struct {
 	pages    map[emu.Addr][]*block
 	counting emu.Counting
 	marks    map[emu.Addr]bool
+	// entries is how often blocks on unguarded pages were entered and were the same (selfcheck.go), held scratch space.
+	entries map[emu.Addr]uint64
+	held    []byte
 
 	// budgeted says that there is a budget, left is what is left of it.
 	budgeted bool
@@ -64,7 +67,7 @@ func New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	e := &Engine{
 		Config: cfg, mem: m, decoder: guest.NewDecoder(m, guest.Features(cfg.Model), "engine"),
 		machine: sem.Machine{Mem: m, Model: cfg.Model, Env: cfg.Env},
-		pages:   map[emu.Addr][]*block{}, marks: map[emu.Addr]bool{}, planIndex: map[hooks.Plan]uint16{},
+		pages:   map[emu.Addr][]*block{}, marks: map[emu.Addr]bool{}, entries: map[emu.Addr]uint64{}, planIndex: map[hooks.Plan]uint16{},
 	}
 	e.Events |= emu.Events(emu.Ir)
 	e.sim = newSimulation(&cfg)

@@ -61,7 +61,7 @@ func (e *Engine) enter(c *emu.CPU, b *block) *emu.Stop {
 	switch {
 	case c.Flags&emu.StepFlags != 0:
 		return e.step(c, b)
-	case e.run != 0 || b.marked:
+	case e.run != 0 || b.alone:
 		return e.execute(c, b, len(b.insns))
 	case e.watching():
 		return e.execSimulating(b)
@@ -94,7 +94,10 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 			if stop, left := e.special(c, b, i); left {
 				return stop
 			}
-			continue
+			if b.code == nil || e.sameFrom(b, in.Next()) {
+				continue
+			}
+			return e.leave(b, i)
 		}
 		if f := in.execute(&e.machine, c, &in.Insn); f != nil {
 			return e.fault(c, b, i, f)
@@ -102,7 +105,7 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 		if watching {
 			e.finish(in)
 		}
-		if b.dropped || in.Kind == guest.Emulated {
+		if b.dropped || in.Kind == guest.Emulated || b.code != nil && !e.sameFrom(b, in.Next()) {
 			return e.leave(b, i)
 		}
 	}

@@ -191,7 +191,7 @@ func (e *Engine) linkable() *block {
 		return nil
 	}
 	b, f := e.lookup(e.state.RIP)
-	if f != nil || b.marked {
+	if f != nil || b.alone {
 		return nil
 	}
 	return b

@@ -138,6 +138,12 @@ func (e *assembler) lea(dst, base x86.Reg, disp int32) {
 	e.memRM(dst, base, disp)
 }
 
+// lea32 emits lea dst, [base+disp] of 32 bits, with zeros above them; dst and base are of the first eight.
+func (e *assembler) lea32(dst, base x86.Reg, disp int32) {
+	e.byte(0x8d)
+	e.memRM(dst, base, disp)
+}
+
 // leaIndex emits lea dst, [base+index*scale+disp8]. index must not be RSP.
 func (e *assembler) leaIndex(dst, base, index x86.Reg, scale uint8, disp int8) {
 	var ss byte
@@ -153,6 +159,20 @@ func (e *assembler) not(reg x86.Reg) { e.byte(rexW(0, reg), 0xf7, 0xd0|byte(reg&
 // loadGuest emits mov reg, gs:[base+disp].
 func (e *assembler) loadGuest(reg, base x86.Reg, disp int32) {
 	e.byte(0x65, rexW(reg, base), 0x8b)
+	e.memRM(reg, base, disp)
+}
+
+// loadGuestPart emits the same for size bytes, 1, 2 or 4, with zeros above them; reg and base are of the first eight.
+func (e *assembler) loadGuestPart(reg, base x86.Reg, disp int32, size int) {
+	e.byte(0x65)
+	switch size {
+	case 1:
+		e.byte(0x0f, 0xb6)
+	case 2:
+		e.byte(0x0f, 0xb7)
+	default:
+		e.byte(0x8b)
+	}
 	e.memRM(reg, base, disp)
 }
 

@@ -102,6 +102,8 @@ var encodings = []encoding{
 	emits((*assembler).leaFull, values(x86.RDI), bases, values(x86.NoReg), values[uint8](1), disps, both),
 	emits((*assembler).leaAbs, regs, maybe, scales, abs),
 	emits((*assembler).loadGuest, regs, bases, disps),
+	emits((*assembler).loadGuestPart, values(x86.RCX, x86.RDI), values(x86.RDX, x86.RBP), disps, values(1, 2, 4)),
+	emits((*assembler).lea32, values(x86.RCX, x86.RDI), values(x86.RCX, x86.RBP), disps),
 	emits((*assembler).storeGuest, bases, disps, regs),
 	emits((*assembler).storeGuestImm, bases, disps, someImm),
 	emits((*assembler).loadAt, regs, bases, disps),

@@ -65,6 +65,8 @@ type blockRecord struct {
 	// incremented: a fault in an earlier one finds it not incremented yet.
 	counted  int16
 	counting emu.Counting
+	// selfChecks says that it checks its code.
+	selfChecks bool
 	// at says where its part of each list begins, n how many elements it has.
 	at [numParts]uint32
 	n  [numParts]uint16

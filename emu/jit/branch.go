@@ -440,12 +440,17 @@ func (e *Engine) checked(i int) bool {
 
 // emitBudgetBefore checks the budget in front of instruction i, before anything of it is simulated.
 func (e *Engine) emitBudgetBefore(i int) {
+	e.settle(i)
+	e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
+}
+
+// settle makes all that the guest knows what it is in front of instruction i.
+func (e *Engine) settle(i int) {
 	e.emitHistory(i)
 	e.giveFlags()
 	e.reload(0xffff)
 	e.flushRSP()
 	e.placed[i].rsp = 0
-	e.emitBudgetCheck(exit{kind: exitBudget, rip: e.block[i].PC, t: e.t, insn: int16(i)}, i)
 }
 
 // emitBudget checks the budget at a taken backward jump to target, instruction i.

@@ -89,6 +89,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 		}
 		a = g.Next()
 		run++
+		selfChecks := e.onUnguarded(g)
 		switch {
 		case g.Kind.Ends():
 			return endLeaves
@@ -98,6 +99,8 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			}
 			run = 0
 		case g.Flow == x86.FlowNext:
+		case selfChecks: // what it does not come to is not checked
+			return endBranch
 		case g.Flow == x86.FlowJcc && g.Dest() == pc && !e.budgeted:
 			if loop == 0 {
 				loop = len(e.block)
@@ -166,6 +169,9 @@ const (
 // flagsAtTarget examines the code at a. The pages it reads are added to those the
 // block depends on.
 func (e *Engine) flagsAtTarget(a emu.Addr) peek {
+	if e.mem.Unguarded(a.PageDown()) {
+		return 0
+	}
 	e.depend(a)
 	p, ok := e.peeks.at(a)
 	if !ok {

@@ -125,7 +125,7 @@ func (e *Engine) records() iter.Seq2[*blockRecord, *tb] {
 }
 
 // keeps reports whether an image may have t, which may be nil.
-func (t *tb) keeps() bool { return t != nil && t.lasting && t.unmarked == 0 }
+func (t *tb) keeps() bool { return t != nil && t.lasting && t.unmarked == 0 && !t.selfChecks }
 
 // imageBody returns the lists of e's image, but for those that writeBlocks and writeExits write.
 func (e *Engine) imageBody() *imageBody {

@@ -42,6 +42,8 @@ const (
 	exitReceived                  // so did a lookup, whose target is in stRIP
 	exitOverdrawn                 // the budget is used up behind a jump into another function
 	exitUnbound                   // a jump through a word that is not bound yet: the target is in stRIP
+	exitChanged                   // a block that checks itself has changed
+	exitQuiet                     // none on its page has for long
 )
 
 // Numbers of the exits that belong to no block.
@@ -676,6 +678,12 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		rip := emu.Addr(e.get(stRIP))
 		e.looked(rip)
 		return rip, nil
+	case exitChanged:
+		e.codeChanged(x)
+		return x.rip, nil
+	case exitQuiet:
+		e.guardAgain(x.t)
+		return x.rip, nil
 	case exitSyscall:
 		e.set(stRegs+8*emu.RCX, uint64(x.rip))
 		e.set(stRegs+8*emu.R11, e.get(stFlags)&emu.UserFlags|e.stepFlags|emu.FlagR1|emu.FlagIF)

@@ -57,7 +57,7 @@ func newSimulator(t *testing.T, code string) *machine {
 
 func newMachineWith(t *testing.T, cfg emu.Config, code string) *machine {
 	t.Helper()
-	space, err := mem.New()
+	space, err := (&mem.Group{SelfChecks: true}).New()
 	require.NoError(t, err)
 	t.Cleanup(func() { space.Close() })
 	if cfg.Env = (testEnv{}); cfg.Model == nil {

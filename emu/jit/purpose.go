@@ -19,21 +19,23 @@ const (
 	forLinks
 	forStubs
 	forMisses
+	forSelfChecks
 )
 
 // purposes are what emu.Debug calls them.
 var purposes = [...]string{
-	forGuest:    "guest: its instructions",
-	forCounts:   "counters: entries, exits, totals",
-	forI1:       "I1: fetches",
-	forD1:       "D1: references",
-	forBranches: "branches: predictor",
-	forFlags:    "spills: registers and flags",
-	forCalls:    "calls: calls and returns",
-	forLookups:  "lookups: indirect jumps and calls",
-	forLinks:    "links: from block to block",
-	forStubs:    "stubs: shared code, exits",
-	forMisses:   "misses: shared code of caches",
+	forGuest:      "guest: its instructions",
+	forCounts:     "counters: entries, exits, totals",
+	forI1:         "I1: fetches",
+	forD1:         "D1: references",
+	forBranches:   "branches: predictor",
+	forFlags:      "spills: registers and flags",
+	forCalls:      "calls: calls and returns",
+	forLookups:    "lookups: indirect jumps and calls",
+	forLinks:      "links: from block to block",
+	forStubs:      "stubs: shared code, exits",
+	forMisses:     "misses: shared code of caches",
+	forSelfChecks: "self-checks: of code that is stored to",
 }
 
 // A purposeLog has what code is for, piece by piece, since it was last told.

@@ -119,7 +119,7 @@ func (e *Engine) keepSource(r *blockRecord) bool {
 		l.answers.put(r, inAnswers, notes.Functions)
 		l.noted.put(r, inNoted, notes.Arcs)
 	}
-	if e.noting { // others will ask
+	if e.noting && !r.selfChecks { // others will ask
 		l.sums.put(r, inSums, e.sumPages(e.deps, true))
 	}
 	return true
@@ -144,7 +144,7 @@ func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
 
 // sumOf returns the sum of page p. ok is false if the page has a part that cannot be fetched.
 func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
-	if !anew && len(e.pages[p]) > 0 { // it is guarded, and holds what it held when it got its first block
+	if !anew && len(e.pages[p]) > 0 && !e.mem.Unguarded(p) { // it is guarded, and holds what it held when it got its first block
 		sum, ok = e.sums[p]
 		return sum, ok
 	}
@@ -158,7 +158,7 @@ func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
 // noteGuarded notes the sum of page p, which is guarded and gets its first block.
 func (e *Engine) noteGuarded(p emu.Addr) {
 	delete(e.sums, p)
-	if !e.noting {
+	if !e.noting || e.mem.Unguarded(p) {
 		return
 	}
 	if sum, ok := e.sumOf(p, true); ok {
@@ -238,6 +238,9 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 // was found behind its jumps.
 func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
 	sums, pages := l.sums.of(r, inSums), l.pages.of(r, inPages)
+	if r.selfChecks != e.checksItself(pages) {
+		return false
+	}
 	code, words := pages[:len(sums)], pages[len(sums):]
 	same := len(sums) > 0 && (e.knowsSums(code) || e.sameStart(l, r)) && slices.Equal(sums, e.sumPages(code, false)) && (len(words) == 0 || e.sameSpans(l, r, true))
 	return (same || e.sameCode(l, r)) && (e.calls == nil || e.calls.Recall(&callgraph.Notes{Functions: l.answers.of(r, inAnswers), Arcs: l.noted.of(r, inNoted)}))

@@ -188,7 +188,7 @@ func (e *Engine) planData() {
 	open := false // whether the last group may grow
 	for i := range e.block {
 		g := &e.block[i]
-		if e.fetches(i) || !inline(g) || e.checked(i) {
+		if e.fetches(i) || !inline(g) || e.checked(i) || e.codeChecked(i) {
 			open = false
 		}
 		if inline(g) {

@@ -102,7 +102,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 
 // emitFetchedEntry emits the entry behind the check of the first fetch.
 func (e *Engine) emitFetchedEntry() {
-	if len(e.lines) == 0 || e.lines[0].n != 1 || e.t.unmarked != 0 || e.checked(0) {
+	if len(e.lines) == 0 || e.lines[0].n != 1 || e.t.unmarked != 0 || e.checked(0) || e.codeChecked(0) {
 		return
 	}
 	e.t.fetched = int32(e.pos)

@@ -122,7 +122,7 @@ func (e *Engine) flagsLive(i int) bool {
 	live := x86.StatusFlags
 	for k := i; k < len(e.block); k++ {
 		g := &e.block[k]
-		if g.FlagsRead&live != 0 || g.Kind.Ends() {
+		if g.FlagsRead&live != 0 || g.Kind.Ends() || k > i && e.codeChecked(k) { // other code may be there
 			return true
 		}
 		live &^= g.FlagsWrite &^ g.FlagsRead

@@ -73,7 +73,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	t := e.newBlock()
 	t.pc, t.entry, t.indirect, t.called = pc, int32(e.pos), int32(indirect), int32(called)
 	t.counter, t.counting, t.firstExit = int32(e.newCounter(len(e.block))), e.counting, int32(e.exitsMade())
-	t.length = int16(len(e.block))
+	t.length, t.selfChecks = int16(len(e.block)), e.selfChecks
 	if e.linkage > 0 {
 		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
 	}
@@ -143,8 +143,11 @@ func (e *Engine) emitInsns() {
 		}
 		e.insn, e.fetchKnown = i, true
 		e.placed = append(e.placed, insnAt{off: e.t.offOf(g.PC, i), host: uint16(e.pos - int(e.t.entry)), rsp: int16(e.pendingRSP), plan: e.planOf(g), outcomes: e.outcomes, run: uint8(run)})
-		if e.mmx && e.x87 && (!usesX87(g) || i == len(e.block)-1) {
+		if e.mmx && e.x87 && (!usesX87(g) || i == len(e.block)-1 || e.codeChecked(i)) {
 			e.emitFromX87()
+		}
+		if e.codeChecked(i) {
+			e.emitCodeCheck(i)
 		}
 		if e.checked(i) {
 			e.emitBudgetBefore(i)

@@ -62,6 +62,9 @@ type translation struct {
 	flagsAt   int
 	// outcomes are those of conditional branches that the history in the state block has not yet.
 	outcomes outcomes
+	// selfChecks says that the block checks its code, since some of it is on unguardedPage.
+	selfChecks    bool
+	unguardedPage emu.Addr
 	// pendingRSP is what the guest's RSP is beyond the host's at the assembler's position.
 	pendingRSP int32
 	// x87 says that x87 is loaded there.

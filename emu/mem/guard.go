@@ -21,6 +21,8 @@ type Group struct {
 	Checked bool
 	// CopyOnWrite says that all engines call Space.CopyOnWrite when the host refuses an access, so that Fork need not copy all.
 	CopyOnWrite bool
+	// SelfChecks says that all engines see themselves whether code on unguarded pages is what it was (Space.Unguarded). Else no page is.
+	SelfChecks bool
 
 	spaces []*Space
 	// shared has the files that are, or were, mapped shared: stores can reach their pages by another mapping.
@@ -115,12 +117,12 @@ func (g *Group) forgetFile(is func(*VMA) bool) {
 	}
 }
 
-// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped. After an error stores to
+// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped and not unguarded. After an error stores to
 // them are not all seen.
 func (m *Space) Guard(pages ...emu.Addr) error {
 	for range 2 {
 		for _, p := range pages {
-			if m.guarded[p] {
+			if m.guarded[p] || m.Unguarded(p) {
 				continue
 			}
 			if err := m.guardPage(p); err != nil {
@@ -128,7 +130,7 @@ func (m *Space) Guard(pages ...emu.Addr) error {
 			}
 		}
 		// A page may have been given up for a later one.
-		if !slices.ContainsFunc(pages, func(p emu.Addr) bool { return !m.guarded[p] && m.VMA(p) != nil }) {
+		if !slices.ContainsFunc(pages, func(p emu.Addr) bool { return !m.guarded[p] && !m.Unguarded(p) && m.VMA(p) != nil }) {
 			return nil
 		}
 	}
@@ -159,7 +161,7 @@ func (m *Space) guardIn(n *Space) {
 	for p := range m.guarded {
 		if v := m.VMA(p); v != nil && v.Shared && v.File {
 			if n.protect(p) != nil {
-				m.Unguard(p, p+1)
+				m.unguard(p, p+1, false)
 			}
 		}
 	}
@@ -229,7 +231,7 @@ func (g *Group) evict(n int) {
 	first := slices.Clone(g.queue[:min(n, len(g.queue))])
 	g.queue = slices.Delete(g.queue, 0, len(first))
 	for _, q := range first {
-		q.m.Unguard(q.at, q.at+1)
+		q.m.unguard(q.at, q.at+1, false)
 	}
 }
 
@@ -243,14 +245,20 @@ func (m *Space) Guarded(a emu.Addr) bool {
 	return v != nil && v.Prot&Write != 0
 }
 
-// Unguard makes the engines forget what they translated from the pages of [lo, hi) and their mirrors,
+// Unguard makes the engines forget what they translated from the pages of [lo, hi) and their mirrors, to which is stored,
 // and makes them writable again. After an error the host does not let them be written to.
-func (m *Space) Unguard(lo, hi emu.Addr) (err error) {
+func (m *Space) Unguard(lo, hi emu.Addr) error { return m.unguard(lo, hi, true) }
+
+// unguard does so; stores says that it is because of a store.
+func (m *Space) unguard(lo, hi emu.Addr, stores bool) (err error) {
 	for p := lo.PageDown(); p < hi; p += emu.PageSize {
 		if !m.guarded[p] {
 			continue
 		}
 		for _, q := range m.mirrors(p) {
+			if stores && q.m.guarded[q.at] {
+				q.m.noteStore(q.at)
+			}
 			if e := q.m.unprotect(q.at); e != nil {
 				err = e
 			}
@@ -294,24 +302,37 @@ func (m *Space) unprotected(p emu.Addr) {
 	}
 }
 
-// forget drops translations of [lo, hi) before its mapping changes. Mappings may
-// be larger than what is guarded by far, so the smaller set is walked.
+// forget drops translations of [lo, hi) before its mapping changes.
 func (m *Space) forget(lo, hi emu.Addr) {
 	if m.Free(lo, hi) {
 		return
 	}
-	if uint64(hi-lo)/emu.PageSize <= uint64(len(m.guarded)) {
-		m.Unguard(lo, hi)
-		return
+	for _, p := range pagesWithin(m.stored, lo, hi) {
+		if m.stored[p].unguarded {
+			m.forgetUnguarded(p)
+		}
+		delete(m.stored, p)
 	}
-	var pages []emu.Addr
-	for p := range m.guarded {
+	for _, p := range pagesWithin(m.guarded, lo, hi) {
+		m.unguard(p, p+emu.PageSize, false)
+	}
+}
+
+// pagesWithin returns those of a set that are in [lo, hi), in order. Mappings may be larger than the set by far, so the smaller one is walked.
+func pagesWithin[T any](set map[emu.Addr]T, lo, hi emu.Addr) (pages []emu.Addr) {
+	if uint64(hi-lo)/emu.PageSize <= uint64(len(set)) {
+		for p := lo.PageDown(); p < hi; p += emu.PageSize {
+			if _, ok := set[p]; ok {
+				pages = append(pages, p)
+			}
+		}
+		return pages
+	}
+	for p := range set {
 		if p >= lo && p < hi {
 			pages = append(pages, p)
 		}
 	}
 	slices.Sort(pages)
-	for _, p := range pages {
-		m.Unguard(p, p+emu.PageSize)
-	}
+	return pages
 }

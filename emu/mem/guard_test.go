@@ -47,7 +47,7 @@ func TestGuardedAgain(t *testing.T) {
 	for range 1000 {
 		require.NoError(t, m.Guard(0x10000))
 		require.LessOrEqual(t, len(m.group.queue), 2*16)
-		m.Unguard(0x10000, 0x10001)
+		m.unguard(0x10000, 0x10001, false)
 	}
 	require.NoError(t, m.Guard(0x10000))
 	require.Equal(t, []emu.Addr{0x10000, 0x11000}, m.GuardedPages())

@@ -259,7 +259,7 @@ link:
 	b = next
 	goto enter
 indirect:
-	if next = e.recent[target%uint64(len(e.recent))]; next != nil && uint64(next.pc) == target && !next.dropped && !next.marked {
+	if next = e.recent[target%uint64(len(e.recent))]; next != nil && uint64(next.pc) == target && !next.dropped && !next.alone {
 		b = next
 		goto enter
 	}

@@ -38,6 +38,8 @@ type Config struct {
 	ChecksAccesses bool
 	// CopiesOnWrite says that all engines copy what a fork did not when the guest accesses it (mem.Group.CopyOnWrite).
 	CopiesOnWrite bool
+	// SelfChecks says that all engines see themselves whether code on pages that are stored to often is what it was (mem.Group.SelfChecks).
+	SelfChecks bool
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 	// Seed seeds everything random.
@@ -270,6 +272,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 		k.UID, k.GID = host.User()
 	}
 	k.Spaces.Checked, k.Spaces.CopyOnWrite = cfg.ChecksAccesses, cfg.CopiesOnWrite
+	k.Spaces.SelfChecks = cfg.SelfChecks
 	k.HostFiles = hostFiles()
 	k.Clock.init(cfg.RealTime, cfg.Epoch)
 	k.RNG.seed(cfg.Seed)

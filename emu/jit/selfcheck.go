@@ -1,0 +1,173 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Blocks that have instructions on an unguarded page (mem.Space.Unguarded) check themselves: in front of the first instruction, and behind each one that may store, that the instructions
+// that follow, as far as the next one that may, are what they were.
+
+// quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages by number, until a page is guarded again.
+const quietWords = 16
+
+// quietAt is the word of page p.
+func quietAt(p emu.Addr) int { return stQuiet + 8*int(p/emu.PageSize%quietWords) }
+
+// checksItself reports whether a block made from pages has to check itself.
+func (e *Engine) checksItself(pages []emu.Addr) bool {
+	return slices.ContainsFunc(pages, e.mem.Unguarded)
+}
+
+// onUnguarded notes whether g, the next instruction of the block, is on an unguarded page, and reports whether any was.
+func (e *Engine) onUnguarded(g *ginsn) bool {
+	for _, p := range [...]emu.Addr{g.PC.PageDown(), (g.Next() - 1).PageDown()} {
+		if !e.selfChecks && e.mem.Unguarded(p) {
+			e.selfChecks, e.unguardedPage = true, p
+			if e.get(quietAt(p)) == 0 {
+				e.set(quietAt(p), e.mem.Patience(p))
+			}
+		}
+	}
+	return e.selfChecks
+}
+
+// codeChanged goes on where x left a block whose code from there on is not what it was.
+func (e *Engine) codeChanged(x *exit) {
+	t, i := x.t, int(x.insn)
+	if i > 0 {
+		e.countUntil(t, i, i, i > int(t.counted), i > int(t.counted) && !e.sumsLast())
+		e.runOffset = int(t.insn(i).run)
+	}
+	e.passing, e.passes = e.cpu, x.rip // a mark there was passed
+	pages := slices.Clone(t.pages())
+	known := t.cache.tbs.at(t.pc) == t // else it runs once
+	for _, p := range slices.DeleteFunc(pages, func(p emu.Addr) bool { return !e.mem.Unguarded(p) }) {
+		e.set(quietAt(p), e.mem.Patience(p))
+		if known && e.calls != nil { // what is known of calls may not hold either
+			e.Invalidate(p, p+emu.PageSize)
+		}
+	}
+	if known && e.calls == nil {
+		e.drop(t)
+		e.retain(t)
+	}
+}
+
+// guardAgain makes the unguarded pages of t guarded when they next hold code, since none of it has changed for long.
+func (e *Engine) guardAgain(t *tb) {
+	for _, p := range slices.Clone(t.pages()) {
+		if e.mem.Unguarded(p) {
+			e.mem.GuardAgain(p)
+		}
+	}
+}
+
+// codeChecked reports whether the block checks its code in front of instruction i.
+func (e *Engine) codeChecked(i int) bool {
+	return e.selfChecks && (i == 0 && e.runOffset == 0 && !e.singleStep || i > 0 && mayStore(&e.block[i-1]))
+}
+
+// mayStore reports whether g may write to memory.
+func mayStore(g *ginsn) bool {
+	switch g.Kind {
+	case guest.Nop, guest.Lea:
+		return false
+	case guest.Plain, guest.Pop:
+		for r := range g.References {
+			if r.Kind != x86.Read {
+				return true
+			}
+		}
+		return false
+	}
+	return g.Kind != guest.Branch
+}
+
+// checkedUntil returns behind which instruction what is checked in front of instruction i ends: the next check checks the rest.
+func (e *Engine) checkedUntil(i int) int {
+	for i++; i < len(e.block) && !mayStore(&e.block[i-1]); i++ {
+	}
+	return i
+}
+
+// emitCodeCheck checks instructions from i on, before anything of i is simulated. Registers and flags stay.
+func (e *Engine) emitCodeCheck(i int) {
+	e.settle(i)
+	defer e.emitFor(e.emitFor(forSelfChecks))
+	e.store(slotA, x86.RCX)
+	e.store(slotB, x86.RDX)
+	from := e.pos
+	var differs []int
+	quiet := 0
+	if i == 0 {
+		e.addMemBy(quietAt(e.unguardedPage), -1, x86.RCX)
+		quiet = e.short(opJRCXZ)
+	}
+	for k, end := i, e.checkedUntil(i); k < end; {
+		at := e.block[k].PC
+		e.movImm(x86.RDX, uint64(at))
+		e.code = e.code[:0]
+		for next := at; k < end && e.block[k].PC == next; k++ {
+			e.code = append(e.code, e.block[k].Bytes...)
+			next = e.block[k].Next()
+		}
+		for off := 0; off < len(e.code); {
+			off += e.emitCompare(e.code, off)
+			same := e.short(opJRCXZ)
+			differs = append(differs, e.jmp(0))
+			if quiet != 0 {
+				e.patchShort(quiet)
+				quiet = 0
+				e.emitQuiet()
+			}
+			e.patchShort(same)
+		}
+	}
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.saved(from, x86.RCX, slotA, 0)
+	e.saved(from, x86.RDX, slotB, 0)
+	e.swap()
+	for _, site := range differs {
+		e.link(site, e.pos)
+	}
+	e.emitCheckExit(exit{kind: exitChanged, rip: e.block[i].PC, t: e.t, insn: int16(i)})
+	e.swap()
+}
+
+// emitQuiet emits the exit of a block whose page was quiet for long.
+func (e *Engine) emitQuiet() {
+	site := e.jmp(0)
+	e.swap()
+	e.link(site, e.pos)
+	e.emitCheckExit(exit{kind: exitQuiet, rip: e.t.pc, t: e.t})
+	e.swap()
+}
+
+// emitCheckExit gives the guest's registers back and leaves by x.
+func (e *Engine) emitCheckExit(x exit) {
+	e.load(x86.RCX, slotA)
+	e.load(x86.RDX, slotB)
+	e.emitExit(e.jmp(0), x)
+}
+
+// emitCompare makes RCX 0 if the guest's code at RDX, from off on, is that given, four bytes of it or fewer, and returns how many.
+func (e *Engine) emitCompare(code []byte, off int) (size int) {
+	held := uint32(code[off])
+	switch size = 1; {
+	case len(code)-off >= 4:
+		size, held = 4, binary.LittleEndian.Uint32(code[off:])
+	case len(code)-off >= 2:
+		size, held = 2, uint32(binary.LittleEndian.Uint16(code[off:]))
+	}
+	e.loadGuestPart(x86.RCX, x86.RDX, int32(off), size)
+	e.lea32(x86.RCX, x86.RCX, -int32(held))
+	return size
+}
