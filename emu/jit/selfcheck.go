@@ -8,6 +8,7 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -72,6 +73,18 @@ func (e *Engine) guardAgain(t *tb) {
 // codeChecked reports whether the block checks its code in front of instruction i.
 func (e *Engine) codeChecked(i int) bool {
 	return e.selfChecks && (i == 0 && e.runOffset == 0 && !e.singleStep || i > 0 && mayStore(&e.block[i-1]))
+}
+
+// mayHaveChanged reports whether the instruction in front of instruction k may store to the block's code: what k does, or any behind it, is not known then. Where the store is seen the block is left
+// in the midst, as at a check.
+func (e *Engine) mayHaveChanged(k int) bool {
+	return (e.selfChecks || e.storable) && mayStore(&e.block[k-1])
+}
+
+// mayStoreTo reports whether the guest may be able to store to code at a.
+func (e *Engine) mayStoreTo(a emu.Addr) bool {
+	v := e.mem.VMA(a)
+	return v != nil && (v.Prot&mem.Write != 0 || v.Shared)
 }
 
 // mayStore reports whether g may write to memory.

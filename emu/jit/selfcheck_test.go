@@ -123,6 +123,8 @@ func TestReferenceBehindItsChange(t *testing.T) {
 		8d 05 07 00 00 00    # there: lea eax, [rip+7], which is in the next line, or mov
 		c3                   # ret`)
 	const lea, mov = 0x8d, 0x8b
+	m.cpu.Regs[emu.RSI] = mov // to be changed where stores are seen
+	m.turn(1)
 	m.cpu.Regs[emu.RSI] = lea
 	m.turn(100)
 	require.True(t, m.mem.Unguarded(writtenPage))
@@ -130,14 +132,16 @@ func TestReferenceBehindItsChange(t *testing.T) {
 	m.turn(10)
 	counts := map[emu.Event]uint64{}
 	m.Collect(writtenPage+0x37, writtenPage+0x38, func(_ emu.Addr, ev emu.Event, n uint64) { counts[ev] += n })
-	require.EqualValues(t, 110, counts[emu.Ir])
+	require.EqualValues(t, 111, counts[emu.Ir])
 	require.Zero(t, counts[emu.Dr])
 	require.Zero(t, counts[emu.D1mr])
 }
 
-// TestFlagsBehindStore has an instruction changed by the one in front of it into one that needs flags.
+// TestFlagsBehindStore has an instruction changed by the one in front of it into one that needs flags: where stores are seen, and where they are not.
 func TestFlagsBehindStore(t *testing.T) {
-	m := newWriter(t, newSimulator, `
+	for name, cfg := range map[string]func(*testing.T, string) *machine{"Ir": newMachine, "simulating": newSimulator} {
+		t.Run(name, func(t *testing.T) {
+			m := newWriter(t, cfg, `
 		ff d7                # loop: call rdi
 		48 ff c9             # dec rcx
 		75 f9                # jnz loop
@@ -146,14 +150,19 @@ func TestFlagsBehindStore(t *testing.T) {
 		40 88 35 01 00 00 00 # mov [the opcode], sil
 		48 01 c2             # add rdx, rax
 		c3                   # ret`)
-	const add, adc = 0x01, 0x11
-	m.cpu.Regs[emu.RSI] = add
-	m.turn(100)
-	require.True(t, m.mem.Unguarded(writtenPage))
-	require.Zero(t, m.cpu.Regs[emu.RDX])
-	m.cpu.Regs[emu.RSI] = adc
-	m.turn(10)
-	require.EqualValues(t, 10, m.cpu.Regs[emu.RDX])
+			const add, adc = 0x01, 0x11
+			m.cpu.Regs[emu.RSI] = adc
+			m.turn(1)
+			require.EqualValues(t, 1, m.cpu.Regs[emu.RDX])
+			m.cpu.Regs[emu.RSI] = add
+			m.turn(100)
+			require.True(t, m.mem.Unguarded(writtenPage))
+			require.EqualValues(t, 1, m.cpu.Regs[emu.RDX])
+			m.cpu.Regs[emu.RSI] = adc
+			m.turn(10)
+			require.EqualValues(t, 11, m.cpu.Regs[emu.RDX])
+		})
+	}
 }
 
 // TestManyStoresOnUnguardedPage has as many stores in a run as there can be.

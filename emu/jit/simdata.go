@@ -188,7 +188,7 @@ func (e *Engine) planData() {
 	open := false // whether the last group may grow
 	for i := range e.block {
 		g := &e.block[i]
-		if e.fetches(i) || !inline(g) || e.checked(i) || e.codeChecked(i) {
+		if e.fetches(i) || !inline(g) || e.checked(i) || i > 0 && e.mayHaveChanged(i) {
 			open = false
 		}
 		if inline(g) {

@@ -122,7 +122,7 @@ func (e *Engine) flagsLive(i int) bool {
 	live := x86.StatusFlags
 	for k := i; k < len(e.block); k++ {
 		g := &e.block[k]
-		if g.FlagsRead&live != 0 || g.Kind.Ends() || k > i && e.codeChecked(k) { // other code may be there
+		if g.FlagsRead&live != 0 || g.Kind.Ends() || k > i && e.mayHaveChanged(k) {
 			return true
 		}
 		live &^= g.FlagsWrite &^ g.FlagsRead
@@ -137,7 +137,7 @@ func (e *Engine) flagsLive(i int) bool {
 		}
 	}
 	last := &e.block[len(e.block)-1]
-	return e.flagsAtTarget(e.fallsTo(last))&flagsDead == 0
+	return e.mayHaveChanged(len(e.block)) || e.flagsAtTarget(e.fallsTo(last))&flagsDead == 0
 }
 
 // leavesTo returns where a Jcc goes if the block does not go on behind it; the end of a block goes on

@@ -65,6 +65,8 @@ type translation struct {
 	// selfChecks says that the block checks its code, since some of it is on unguardedPage.
 	selfChecks    bool
 	unguardedPage emu.Addr
+	// storable says that the guest may be able to store to its code.
+	storable bool
 	// pendingRSP is what the guest's RSP is beyond the host's at the assembler's position.
 	pendingRSP int32
 	// x87 says that x87 is loaded there.
