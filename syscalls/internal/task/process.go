@@ -133,9 +133,9 @@ type Thread struct {
 	// Calls is how many system calls the thread has made in this turn (schedule.calls).
 	Calls int
 	// callsSinceWait is how many it has made since it last waited, at least minCallsSinceWait after a full turn.
-	// wokeOther says that the last one woke another thread by futex(2).
-	callsSinceWait int
-	wokeOther      bool
+	// wokeOther says that the last one woke another thread by futex(2), wakes is how many did since it gave up a turn for that.
+	callsSinceWait, wakes int
+	wokeOther             bool
 	// used is the user time charged so far (see chargedThread), system the system time.
 	used, system int64
 }

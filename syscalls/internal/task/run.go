@@ -253,10 +253,13 @@ func (k *Kernel) contended() bool {
 // turnLeft is how many instructions t may still execute in this turn, and whether the turn is over.
 func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	budget = k.budget()
-	woke := t.wokeOther
-	if t.wokeOther = false; woke && t.callsSinceWait >= minCallsSinceWait && len(k.ready) > 0 {
-		return 0, true
+	if t.wokeOther && len(k.ready) > 0 {
+		if t.wakes++; t.wakes == maxWakes || t.callsSinceWait >= minCallsSinceWait {
+			t.wokeOther, t.wakes = false, 0
+			return 0, true
+		}
 	}
+	t.wokeOther = false
 	if t.Calls < k.Scheduler.calls || !k.contended() {
 		return budget, false
 	}

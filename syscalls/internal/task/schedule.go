@@ -11,8 +11,13 @@ const MaxCalls = 1000
 
 // A thread that wakes another by futex(2) gives up the rest of its turn, since Linux prefers a thread that has slept;
 // but only after minCallsSinceWait system calls, or one whole turn, without waiting. Otherwise it would retake the lock
-// that it has just released long before the woken thread could see it free.
-const minCallsSinceWait = 16
+// that it has just released long before the woken thread could see it free. One that waits more often than that gives
+// it up each time that it has woken others maxWakes times: what it does behind a wake, such as to send a signal, could
+// keep those that it wakes from what they wait for, in step with them, for ever.
+const (
+	minCallsSinceWait = 16
+	maxWakes          = 256
+)
 
 // A schedule decides which thread runs next, how long its turn is, and which waiter of a futex is woken. Without a seed
 // (fifo) that is the one that came first. With a seed it is drawn from a generator: another order, as reproducible.
