@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/cgemu/cgemu/cachesim"
@@ -67,6 +68,8 @@ type Config struct {
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Files are what else the guest has open, by descriptor: not if the run is recorded.
+	Files map[int]*os.File
 	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
 	// an input that is a terminal: what it executes does not depend on that.
 	HostStdio bool

@@ -99,7 +99,7 @@ func (cfg *Config) checkRecording() error {
 	}{
 		{cfg.Record != nil && cfg.Replay != nil, "a recording that is being made"},
 		{cfg.RealTime, "the host's time"}, {cfg.Replay != nil && cfg.Network != cfg.Replay.s.Network, "another network"}, {cfg.Compat, "Compat"}, {cfg.Sysroot != "", "a sysroot"},
-		{len(cfg.Binds) > 0, "Binds"}, {cfg.HostStdio, "HostStdio"},
+		{len(cfg.Binds) > 0, "Binds"}, {cfg.HostStdio, "HostStdio"}, {len(cfg.Files) > 0, "Files"},
 		{cfg.Replay != nil && (cfg.Root != "" || cfg.Isolate != "" || cfg.Dir != "" || cfg.ReadOnly || cfg.HostEtc), "files of the host"},
 	} {
 		if c.not {

@@ -341,7 +341,7 @@ func (r *runner) kernelConfig() syscalls.Config {
 		Seed: cfg.Seed, SchedSeed: cfg.SchedSeed, Log: cfg.Log,
 	}, Files: syscalls.FileConfig{
 		Dir: cfg.Dir, Sysroot: cfg.Sysroot, Root: cfg.Root, Image: cfg.Image.opened(), ImageDir: cfg.Image.dir(), User: cfg.Image.user(), HostDirs: cfg.hostDirs(), Overlay: cfg.Overlay, Isolate: cfg.Isolate, Binds: binds(cfg.Binds), ReadOnly: cfg.ReadOnly, ShmDir: cfg.ShmDir,
-		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen, Watch: r.watchNames,
+		Stdin: r.std.stdin, Stdout: r.std.stdout, Stderr: r.std.stderr, Inherited: cfg.Files, BeforeOutput: cfg.BeforeOutput, OnOpen: cfg.OnOpen, Watch: r.watchNames,
 		PipedStdin: r.std.piped, HostStdio: cfg.HostStdio || cfg.Compat, HostEtc: cfg.HostEtc || cfg.Compat,
 	}, Path: cfg.guestPath(), Args: cfg.Args, Env: cfg.Env, Network: r.network, Strace: cfg.Strace}
 }

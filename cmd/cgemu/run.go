@@ -341,6 +341,11 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 		cfg = o.world(args)
 	}
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if o.recording == nil {
+		if err := o.passNamed(&cfg, args); err != nil {
+			return cgemu.Config{}, err
+		}
+	}
 	cfg.Engine, cfg.MaxInsns, cfg.Names, cfg.Branches, cfg.TraceChildren = o.engine, o.maxInsns, o.names(), bool(o.branches), bool(o.children)
 	if o.network == "host" && cfg.Start.IsZero() {
 		cfg.Start = time.Now() // certificates are valid today
@@ -350,6 +355,21 @@ func (o *options) config(args []string) (cgemu.Config, error) {
 	}
 	o.count.apply(&cfg)
 	return cfg, nil
+}
+
+// passNamed gives the guest the descriptors that args name.
+func (o *options) passNamed(cfg *cgemu.Config, args []string) error {
+	for _, n := range namedDescriptors(args) {
+		name := fmt.Sprintf("/dev/fd/%d", n)
+		if o.walled() || o.record != "" {
+			return fmt.Errorf("%s: not with --verify, --record, --overlay, --read-only or --root, whose programs get standard input, output and error alone: use a file", name)
+		}
+		if cfg.Files == nil {
+			cfg.Files = map[int]*os.File{}
+		}
+		cfg.Files[n] = os.NewFile(uintptr(n), name)
+	}
+	return nil
 }
 
 // codeDir is where translated code and names are kept; "" for nowhere. A guest with walls around it has nothing to do with other runs' code.

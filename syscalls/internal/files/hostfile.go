@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/emu"
@@ -173,6 +175,7 @@ func AddStdio(t *task.Thread) error {
 		if e != 0 {
 			continue
 		}
+		f.nameUnnamed()
 		f.Nowait, f.inherited = nowait, true
 		f.Own = !f.IsDir() && (!f.OnDisk() || i > 0 && fd.MayWrite())
 		f.markConsole()
@@ -197,7 +200,50 @@ func AddStdio(t *task.Thread) error {
 		}
 		Of(t).FDs.Set(i, f, false)
 	}
+	if err := addInherited(t); err != nil {
+		return err
+	}
 	return enterCwd(t)
+}
+
+// addInherited gives t the files that cgemu was given for it beyond the standard ones.
+func addInherited(t *task.Thread) error {
+	k := t.Kernel
+	inherited := SystemOf(k).Config.Inherited
+	for _, n := range slices.Sorted(maps.Keys(inherited)) {
+		fd, e := host.FromFile(inherited[n])
+		if e != 0 {
+			return fmt.Errorf("syscalls: file %d: %w", n, e)
+		}
+		f, e := NewHostFile(k, FileRef{FD: fd}, linux.O_LARGEFILE, fd.Path())
+		if e != 0 {
+			return fmt.Errorf("syscalls: file %d: %w", n, e)
+		}
+		if f.IsDir() && SystemOf(k).Root.only {
+			return fmt.Errorf("syscalls: file %d is a directory, which would lead out of the root %s", n, SystemOf(k).Config.Root)
+		}
+		f.nameUnnamed()
+		f.inherited = true
+		f.Own = !f.IsDir() && (!f.OnDisk() || fd.MayWrite())
+		switch {
+		case !fd.MayWrite():
+		case f.Mode&linux.S_IFMT == linux.S_IFIFO:
+			f.Flags |= linux.O_WRONLY
+		default:
+			f.Flags |= linux.O_RDWR
+		}
+		Of(t).FDs.Set(n, f, false)
+	}
+	return nil
+}
+
+// nameUnnamed gives a pipe or socket of the host's the name that it has for the guest.
+func (f *HostFile) nameUnnamed() {
+	for _, kind := range [...]string{"pipe:[", "socket:["} {
+		if strings.HasPrefix(f.Path, kind) {
+			f.Path = kind + strconv.FormatUint(f.Ino, 10) + "]"
+		}
+	}
 }
 
 // direction is how standard file i is opened.

@@ -50,6 +50,8 @@ type Config struct {
 	ShmDir string
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
+	// Inherited are what else it has open, by descriptor.
+	Inherited map[int]*os.File
 	// HostStdio says that the guest sees them as they are on the host. Otherwise its output is a pipe, wherever it goes, and so is an input
 	// that is a terminal: what the guest executes does not depend on that.
 	HostStdio bool
