@@ -28,6 +28,9 @@ func (e *Engine) checksItself(pages []emu.Addr) bool {
 
 // onUnguarded notes whether g, the next instruction of the block, is on an unguarded page, and reports whether any was.
 func (e *Engine) onUnguarded(g *ginsn) bool {
+	if !e.mem.AnyUnguarded() {
+		return false
+	}
 	for _, p := range [...]emu.Addr{g.PC.PageDown(), (g.Next() - 1).PageDown()} {
 		if !e.selfChecks && e.mem.Unguarded(p) {
 			e.selfChecks, e.unguardedPage = true, p
@@ -72,7 +75,15 @@ func (e *Engine) guardAgain(t *tb) {
 
 // codeChecked reports whether the block checks its code in front of instruction i.
 func (e *Engine) codeChecked(i int) bool {
-	return e.selfChecks && (i == 0 && e.runOffset == 0 && !e.singleStep || i > 0 && mayStore(&e.block[i-1]))
+	return e.selfChecks && e.checkIsDue(i)
+}
+
+// checkIsDue reports whether a block that checks itself does so in front of instruction i.
+func (e *Engine) checkIsDue(i int) bool {
+	if i == 0 {
+		return e.runOffset == 0 && !e.singleStep
+	}
+	return mayStore(&e.block[i-1])
 }
 
 // mayHaveChanged reports whether the instruction in front of instruction k may store to the block's code: what k does, or any behind it, is not known then. Where the store is seen the block is left

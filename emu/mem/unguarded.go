@@ -30,7 +30,10 @@ func (m *Space) noteStore(p emu.Addr) {
 }
 
 // Unguarded reports whether stores to page p are not seen: engines have to see whether code there is what it was before they execute it, and behind each instruction that may store.
-func (m *Space) Unguarded(p emu.Addr) bool { return m.unguarded > 0 && m.stored[p].unguarded }
+func (m *Space) Unguarded(p emu.Addr) bool { return m.AnyUnguarded() && m.stored[p].unguarded }
+
+// AnyUnguarded reports whether there is such a page.
+func (m *Space) AnyUnguarded() bool { return m.unguarded > 0 }
 
 // Patience returns how often code on page p has to be found to be what it was, without exception, before GuardAgain is called.
 func (m *Space) Patience(p emu.Addr) uint64 {
