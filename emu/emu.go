@@ -97,7 +97,7 @@ func (c *CPU) Copy(src *CPU) {
 // Exception vectors (SDM Vol. 3, "Interrupt and Exception Handling").
 const (
 	VecDE = 0  // divide error
-	VecDB = 1  // debug
+	VecDB = 1  // debug: RIP is behind the INT1, or the instruction that was stepped over
 	VecBP = 3  // breakpoint: RIP is behind the INT3
 	VecOF = 4  // overflow: RIP is behind the INT 4
 	VecBR = 5  // bound range
@@ -119,6 +119,8 @@ type Fault struct {
 	Write, Exec bool
 	// Bus says that the page exists and its file does not reach it (SIGBUS).
 	Bus bool
+	// Int1 says that INT1 raised the VecDB, which single steps (TF) raise as well.
+	Int1 bool
 	// Unsupported names the instruction if the guest's CPU model has it and the engine does
 	// not, or if the model hides it: the reason for a VecUD.
 	Unsupported string

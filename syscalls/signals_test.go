@@ -148,6 +148,8 @@ func TestFaultSignals(t *testing.T) {
 		{"divide", emu.Fault{Vector: emu.VecDE}, linux.SIGFPE, linux.FPE_INTDIV, 0x400000, 0, 0},
 		{"undefined", emu.Fault{Vector: emu.VecUD}, linux.SIGILL, linux.ILL_ILLOPN, 0x400000, 6, 0},
 		{"int3", emu.Fault{Vector: emu.VecBP}, linux.SIGTRAP, linux.SI_KERNEL, 0, 3, 0},
+		{"int1", emu.Fault{Vector: emu.VecDB, Int1: true}, linux.SIGTRAP, linux.TRAP_BRKPT, 0x400000, 1, 0},
+		{"step", emu.Fault{Vector: emu.VecDB}, linux.SIGTRAP, linux.TRAP_TRACE, 0x400000, 1, 0},
 		{"align", emu.Fault{Vector: emu.VecAC}, linux.SIGBUS, linux.BUS_ADRALN, 0, 17, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,6 +51,28 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
+// TestInterrupts has the instructions that are breakpoints and overflows raise them, with RIP behind them.
+func TestInterrupts(t *testing.T) {
+	for _, tt := range []struct {
+		code []byte
+		want emu.Fault
+	}{
+		{[]byte{0xf1}, emu.Fault{Vector: emu.VecDB, Int1: true}},
+		{[]byte{0xcc}, emu.Fault{Vector: emu.VecBP}},
+		{[]byte{0xcd, 3}, emu.Fault{Vector: emu.VecBP}},
+		{[]byte{0xcd, 4}, emu.Fault{Vector: emu.VecOF}},
+	} {
+		for _, u := range engines {
+			m := newRefuser(t, u, u.model(t))
+			o := m.execute(tt.code)
+			require.Equal(t, tt.want, o.fault, "%s: % x", u.name, tt.code)
+			require.Equal(t, worlds[0]+emu.Addr(len(tt.code)), o.state.RIP, "%s: % x", u.name, tt.code)
+			require.NoError(t, m.engine.Close())
+			require.NoError(t, m.space.Close())
+		}
+	}
+}
+
 // emulatedEffects do to a state what an instruction should, and return the vector of the fault it should raise.
 var emulatedEffects = map[x86.Op]func(m *emu.Model, i *x86.Inst, s *nativeState, random uint64) uint8{
 	x86.CPUID: func(m *emu.Model, i *x86.Inst, s *nativeState, _ uint64) uint8 {

@@ -65,7 +65,7 @@ var notNative = map[x86.Op]string{
 	x86.SLDT: refusedHost, x86.STR: refusedHost, x86.SMSW: refusedHost, x86.SGDT: refusedHost, x86.SIDT: refusedHost, x86.LAR: refusedHost,
 	x86.LSL: refusedHost, x86.VERR: refusedHost, x86.VERW: refusedHost,
 	x86.LSS: refusedFar, x86.LFS: refusedFar, x86.LGS: refusedFar, x86.JMPF: refusedFar, x86.CALLF: refusedFar, x86.RETF: refusedFar, x86.IRET: refusedFar,
-	x86.INT1:   "refused: for debuggers",
+	x86.INT1:   "under some hypervisors RIP stays at it: TestInterrupts",
 	x86.RDTSCP: "emulated: virtual time", x86.RDRAND: "emulated: random", x86.RDSEED: "emulated: random", x86.RDPID: "emulated: virtual",
 }
 

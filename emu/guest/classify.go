@@ -59,7 +59,7 @@ var emulated = opSet{
 	x86.FNSTENV: true, x86.FLDENV: true, x86.FNSAVE: true, x86.FRSTOR: true,
 	x86.PUSHF: true, x86.POPF: true,
 	x86.RDFSBASE: true, x86.RDGSBASE: true, x86.WRFSBASE: true, x86.WRGSBASE: true,
-	x86.INT3: true,
+	x86.INT1: true, x86.INT3: true,
 }
 
 // privileged are the instructions that raise #GP in user code, MOV to and from control and debug
@@ -109,7 +109,7 @@ func classify(i *x86.Inst, features *[256]bool) Kind {
 	case x86.FlowSyscall:
 		return Syscall
 	case x86.FlowTrap:
-		if i.Op == x86.INT3 || i.Op == x86.INT && !gates[uint8(i.Imm)] || Privileged(i.Op) {
+		if emulated.has(i.Op) || i.Op == x86.INT && !gates[uint8(i.Imm)] || Privileged(i.Op) {
 			return Emulated
 		}
 		return Unsupported

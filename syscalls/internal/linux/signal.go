@@ -111,6 +111,7 @@ const (
 	SEGV_ACCERR = 2
 	BUS_ADRALN  = 1
 	BUS_ADRERR  = 2
+	TRAP_BRKPT  = 1
 	TRAP_TRACE  = 2
 )
 

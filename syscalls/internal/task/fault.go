@@ -31,6 +31,9 @@ func (t *Thread) Fault(f emu.Fault) {
 		s.Signo, s.Code = linux.SIGFPE, linux.FPE_INTDIV
 	case emu.VecDB:
 		s.Signo, s.Code = linux.SIGTRAP, linux.TRAP_TRACE
+		if f.Int1 {
+			s.Code = linux.TRAP_BRKPT
+		}
 	case emu.VecBP:
 		s.Signo, s.Code, addr = linux.SIGTRAP, linux.SI_KERNEL, 0
 	case emu.VecUD:
