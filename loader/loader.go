@@ -93,6 +93,8 @@ type Program struct {
 	StackLo emu.Addr
 	// Argv is the argument vector after `#!` processing.
 	Argv []string
+	// ArgAddrs and EnvAddrs are where the strings of the argument vector and of the environment lie, upwards.
+	ArgAddrs, EnvAddrs []emu.Addr
 	// Auxv is the auxiliary vector as in memory, AT_NULL included.
 	Auxv []Aux
 }

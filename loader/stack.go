@@ -186,7 +186,7 @@ func (x *Executable) stack(m *mem.Space, p *Program, envv []string, info auxInfo
 			auxv[i].Value = uint64(s.platform)
 		}
 	}
-	p.Stack, p.Auxv = s.sp, auxv
+	p.Stack, p.Auxv, p.ArgAddrs, p.EnvAddrs = s.sp, auxv, s.argv, s.envp
 	p.StackLo = mem.StackEnd - emu.Addr(o.StackSize).PageUp()
 	if !o.Compat {
 		// What the strings take is not taken from the program.

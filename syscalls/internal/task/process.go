@@ -3,7 +3,6 @@ package task
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -24,7 +23,7 @@ type Process struct {
 	Mem     *mem.Space
 	memory  *uio.Memory // that of all its threads
 	Engine  emu.Engine
-	// Program is what execve(2) loaded last. Exe, Argv and Envv describe it in /proc.
+	// Program is what execve(2) loaded last. Exe describes it in /proc, Argv and Envv are what it began with.
 	Program *loader.Program
 	Exe     string
 	Argv    []string
@@ -268,14 +267,6 @@ func (p *Process) Live() int {
 		n--
 	}
 	return max(n, 1)
-}
-
-// Cmdline joins strings as /proc/PID/cmdline and environ show them: each ends with a zero byte.
-func Cmdline(list []string) []byte {
-	if len(list) == 0 {
-		return nil
-	}
-	return []byte(strings.Join(list, "\x00") + "\x00")
 }
 
 // Thread finds a live thread of p, or nil.
