@@ -232,3 +232,15 @@ rt_sigprocmask(SIG_BLOCK, [INT USR1], NULL, 8) = 0
 `
 	assert.Equal(t, want, out.String())
 }
+
+// TestStraceTerminal names the requests of terminals.
+func TestStraceTerminal(t *testing.T) {
+	var out strings.Builder
+	g := newGuest(t, func(c *Config) { c.Strace = &out })
+	m := g.ok(nr("open"), g.str("/dev/ptmx"), linux.O_RDWR)
+	out.Reset()
+	for _, req := range []uint64{linux.TCFLSH, linux.TCXONC, linux.TIOCPKT, linux.TIOCGPKT} {
+		g.call(nr("ioctl"), m, req, 0)
+	}
+	assert.Regexp(t, `^ioctl\(3, TCFLSH, .*\nioctl\(3, TCXONC, .*\nioctl\(3, TIOCPKT, .*\nioctl\(3, TIOCGPKT, .*\n$`, out.String())
+}

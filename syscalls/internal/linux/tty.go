@@ -28,6 +28,7 @@ const (
 	ECHOCTL = 0o1000
 	ECHOKE  = 0o4000
 	IEXTEN  = 0o100000
+	EXTPROC = 0o200000
 )
 
 // Indices of c_cc.
@@ -55,6 +56,20 @@ const (
 	TIOCSPTLCK  = 0x40045431
 	TIOCGPTLCK  = 0x80045439
 	TIOCGPTPEER = 0x5441
+	TIOCPKT     = 0x5420
+	TIOCGPKT    = 0x80045438
+)
+
+// What a master in packet mode reads in front of output, and bits of what it reads alone.
+const (
+	TIOCPKT_DATA       = 0
+	TIOCPKT_FLUSHREAD  = 1
+	TIOCPKT_FLUSHWRITE = 2
+	TIOCPKT_STOP       = 4
+	TIOCPKT_START      = 8
+	TIOCPKT_NOSTOP     = 16
+	TIOCPKT_DOSTOP     = 32
+	TIOCPKT_IOCTL      = 64
 )
 
 // Requests of ioctl(2) (include/uapi/asm-generic/ioctls.h).

@@ -87,6 +87,7 @@ const lineMax = 4095
 // for the terminal. Echo is output, too.
 type lineDisc struct {
 	termios
+	packetMode
 	// in is input that no program has read. The first lines cells of it are complete lines: in canonical mode only
 	// these can be read.
 	in    []cell
@@ -189,11 +190,11 @@ func (d *lineDisc) input(c byte) {
 	}
 	if d.iflag&linux.IXON != 0 {
 		if d.is(c, linux.VSTART) || d.is(c, linux.VSTOP) {
-			d.stopped = d.is(c, linux.VSTOP)
+			d.stop(d.is(c, linux.VSTOP))
 			return
 		}
 		if d.iflag&linux.IXANY != 0 {
-			d.stopped = false
+			d.stop(false)
 		}
 	}
 	if d.lflag&linux.ISIG != 0 {
@@ -228,9 +229,10 @@ func (d *lineDisc) input(c byte) {
 func (d *lineDisc) interrupt(c byte, sig int) {
 	if d.lflag&linux.NOFLSH == 0 {
 		d.in, d.lines = nil, 0
+		d.note(linux.TIOCPKT_FLUSHREAD|linux.TIOCPKT_FLUSHWRITE, 0)
 	}
 	if d.iflag&linux.IXON != 0 {
-		d.stopped = false
+		d.stop(false)
 	}
 	if d.lflag&linux.ECHO != 0 {
 		d.echo(c)
@@ -394,8 +396,9 @@ func (d *lineDisc) set(s termios) {
 		d.in[d.lines-1].end = true
 	}
 	if s.iflag&linux.IXON == 0 {
-		d.stopped = false
+		d.stop(false)
 	}
+	d.noteSettings(&d.termios, &s)
 	d.termios = s
 }
 

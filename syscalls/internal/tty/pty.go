@@ -136,14 +136,17 @@ func (f *PtyMaster) Stat(t *task.Thread) (files.Stat, linux.Errno) {
 // Read implements files.File: it fetches output.
 func (f *PtyMaster) Read(t *task.Thread, v []uio.Iovec, _ int64) (uint64, linux.Errno) {
 	p := f.Pty
-	if len(p.out) == 0 {
-		switch {
-		case uio.Total(v) == 0:
-			return 0, 0
-		case p.slavesClosed:
-			return 0, linux.EIO
-		}
+	switch {
+	case uio.Total(v) == 0:
+		return 0, 0
+	case p.pending():
+		return p.readStatus(t, v)
+	case len(p.out) == 0 && p.slavesClosed:
+		return 0, linux.EIO
+	case len(p.out) == 0:
 		return 0, linux.EAGAIN
+	case p.packets:
+		return p.readData(t, v)
 	}
 	n, e := t.Scatter(v, p.out[:min(uio.Total(v), uint64(len(p.out)))])
 	p.out = p.out[n:]
@@ -176,7 +179,30 @@ func (p *pty) feed() {
 }
 
 // flushInput drops what was typed and not read (TCIFLUSH).
-func (p *pty) flushInput() { p.in, p.lines, p.typeahead = nil, 0, nil }
+func (p *pty) flushInput() {
+	p.in, p.lines, p.typeahead = nil, 0, nil
+	p.note(linux.TIOCPKT_FLUSHREAD, 0)
+}
+
+// flush is TCFLSH of one end: it drops its input for TCIFLUSH and TCIOFLUSH. Output is at the other end already, which may be told.
+func (p *pty) flush(master bool, what emu.Addr) linux.Errno {
+	const input, output, both = 0, 1, 2
+	switch {
+	case what > both:
+		return linux.EINVAL
+	case master && what != output:
+		p.out = nil
+		p.slaveWakeups.Count(linux.POLLOUT)
+	case !master:
+		if what != output {
+			p.flushInput()
+		}
+		if what != input {
+			p.note(linux.TIOCPKT_FLUSHWRITE, 0)
+		}
+	}
+	return 0
+}
 
 // Traits implements files.File: a write that has to wait goes on until all is written.
 func (f *PtyMaster) Traits() files.Traits { return files.WholeWrites }
@@ -210,6 +236,9 @@ func (f *PtyMaster) Poll(*task.Thread) uint32 {
 	var ev uint32
 	if len(f.Pty.out) > 0 {
 		ev |= linux.POLLIN | linux.POLLRDNORM
+	}
+	if f.Pty.pending() {
+		ev |= linux.POLLPRI | linux.POLLIN | linux.POLLRDNORM
 	}
 	if len(f.Pty.typeahead) < typeaheadMax {
 		ev |= linux.POLLOUT | linux.POLLWRNORM
@@ -256,6 +285,14 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 	case linux.TIOCGPTLCK:
 		on := uint32(0)
 		if p.locked {
+			on = 1
+		}
+		return 0, t.Out32(arg, on)
+	case linux.TIOCPKT:
+		return 0, p.switchPackets(t, arg)
+	case linux.TIOCGPKT:
+		on := uint32(0)
+		if p.packets {
 			on = 1
 		}
 		return 0, t.Out32(arg, on)
@@ -442,7 +479,11 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
 		}
-		e := p.change(t, req, arg)
+		before := p.status
+		e := p.change(t, master, req, arg)
+		if p.pending() && p.status != before {
+			p.masterWakeups.Count(linux.POLLIN)
+		}
 		p.feed()
 		return 0, e
 	}
@@ -450,7 +491,7 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 }
 
 // change does the requests that processes in the background may not make.
-func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
+func (p *pty) change(t *task.Thread, master bool, req uint32, arg emu.Addr) linux.Errno {
 	switch req {
 	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
 		b, e := t.CopyIn(arg, files.TermiosSize)
@@ -471,18 +512,13 @@ func (p *pty) change(t *task.Thread, req uint32, arg emu.Addr) linux.Errno {
 		}
 		p.set(p.termios.withTermio(b))
 	case linux.TCFLSH:
-		if arg > 2 {
-			return linux.EINVAL
-		}
-		if arg != 1 {
-			p.flushInput()
-		}
+		return p.flush(master, arg)
 	case linux.TCXONC:
 		if arg > 3 {
 			return linux.EINVAL
 		}
 		if arg < 2 {
-			p.stopped = arg == 0
+			p.stop(arg == 0)
 		}
 	}
 	return 0
