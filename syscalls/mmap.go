@@ -336,12 +336,20 @@ func sysMunmap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
+	return 0, unmap(t.Process, lo, hi)
+}
+
+// unmap unmaps pages that may lie anywhere below the end of Linux's address space, which is above that of ours.
+func unmap(p *task.Process, lo, hi emu.Addr) linux.Errno {
+	if hi > uio.TaskSize {
+		return linux.EINVAL
+	}
 	// "It is not an error if the indicated range does not contain any mapped
 	// pages." - munmap(2)
-	if memErrno(t.Process.Mem.Unmap(lo, hi)) != 0 {
-		return 0, linux.EINVAL
+	if hi = min(hi, p.Mem.Limit()); lo >= hi {
+		return 0
 	}
-	return 0, 0
+	return memErrno(p.Mem.Unmap(lo, hi))
 }
 
 // pages reads a page-aligned address and a length that is not 0.
@@ -425,8 +433,11 @@ func sysMremap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	// With MREMAP_DONTUNMAP alone the target is a hint, but is checked, too.
 	if flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) != 0 &&
-		(!to.PageAligned() || to+newLen < to || !t.Process.GrowTo(to+newLen) || to < lo+oldLen && lo < to+newLen) {
+		(!to.PageAligned() || to+newLen < to || to+newLen > uio.TaskSize || to < lo+oldLen && lo < to+newLen) {
 		return 0, linux.EINVAL
+	}
+	if flags&linux.MREMAP_FIXED != 0 && !t.Process.GrowTo(to+newLen) {
+		return 0, linux.ENOMEM
 	}
 	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
 		if lo+newLen > v.Hi {
@@ -447,12 +458,12 @@ func sysMremap(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if newLen <= oldLen && flags&(linux.MREMAP_FIXED|linux.MREMAP_DONTUNMAP) == 0 {
 		// What is behind the new end may be several mappings, or none.
 		if newLen < oldLen {
-			return uint64(lo), memErrno(m.Unmap(lo+newLen, lo+oldLen))
+			return uint64(lo), unmap(t.Process, lo+newLen, lo+oldLen)
 		}
 		return uint64(lo), 0
 	}
 	if flags&linux.MREMAP_FIXED != 0 && newLen < oldLen {
-		if e := memErrno(m.Unmap(lo+newLen, lo+oldLen)); e != 0 {
+		if e := unmap(t.Process, lo+newLen, lo+oldLen); e != 0 {
 			return 0, e
 		}
 		v, oldLen = m.VMA(lo), newLen

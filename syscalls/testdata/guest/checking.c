@@ -262,6 +262,30 @@ static void opens(void) {
 	unlink("c.file");
 }
 
+// high unmaps addresses above those that cgemu can map, to the end of Linux's, where nothing is.
+static void high(void) {
+	char *end = (char *)0x7ffffffff000, *low = (char *)0x5000000000;
+	R(munmap((char *)0x600000000000, page));
+	R(munmap((char *)0x1ffffffff000, 2 * page));
+	R(munmap(end - page, 1));
+	R(munmap(end - page, page + 1));
+	R(munmap(end, 1));
+	R(munmap((char *)0x600000000000, -1L));
+	mmap(low, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	R(mremap(low, 1L << 47, page, 0));
+	R(mremap(low, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, end) == MAP_FAILED ? errno : 0);
+	R(syscall(SYS_mremap, low, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, end));
+	R(syscall(SYS_mremap, low, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0x600000000000) != -1);
+	R(mmap(end - page, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	for (int more = 0; more < 2; more++) {
+		int child = fork(), st;
+		if (child == 0)
+			_exit(munmap(0, (size_t)end + more * page) ? errno : 0);
+		waitpid(child, &st, 0);
+		R(WIFSIGNALED(st) ? WTERMSIG(st) : -WEXITSTATUS(st));
+	}
+}
+
 static void memory(void) {
 	int fds[2];
 	pipe(fds);
@@ -565,6 +589,7 @@ int main(void) {
 	pages();
 	opens();
 	memory();
+	high();
 	descriptors();
 	timerIDs();
 	pairs();
