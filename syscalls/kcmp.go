@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/ipc"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -40,8 +41,10 @@ func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		same = files.Of(o).FSInfo == files.Of(r).FSInfo
 	case linux.KCMP_SIGHAND:
 		same = p.Signals == q.Signals
-	case linux.KCMP_IO, linux.KCMP_SYSVSEM:
-		same = p == q
+	case linux.KCMP_IO: // who has none has the same as others who have none, here and below
+		same = o.Sched.IO == r.Sched.IO
+	case linux.KCMP_SYSVSEM:
+		same = ipc.NamespaceOf(t.Kernel).SharesUndo(p, q)
 	default:
 		return 0, linux.EINVAL
 	}

@@ -55,6 +55,17 @@ func TestForkShares(t *testing.T) {
 	assert.Equal(t, 1, f.Base().Refs)
 }
 
+// TestCompareWhatIsNotThere checks that two processes which have neither of what kcmp(2) compares have the same. On a host a
+// scheduler of its disks may have given them some of their own.
+func TestCompareWhatIsNotThere(t *testing.T) {
+	g := newGuest(t)
+	child := g.ok(nr("fork"))
+	for _, what := range []uint64{linux.KCMP_IO, linux.KCMP_SYSVSEM} {
+		require.Zero(t, g.ok(nr("kcmp"), 1000, child, what))
+	}
+	require.EqualValues(t, 1, g.ok(nr("kcmp"), 1000, child, linux.KCMP_VM))
+}
+
 func TestForkRefused(t *testing.T) {
 	g := newGuest(t)
 	g.fails(linux.EINVAL, nr("clone"), linux.CLONE_SIGHAND|linux.SIGCHLD)

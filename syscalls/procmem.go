@@ -178,5 +178,8 @@ func sysUnshare(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if flags&linux.CLONE_FILES != 0 {
 		files.Of(t).FDs = files.Of(t).FDs.Own()
 	}
+	if flags&linux.CLONE_SYSVSEM != 0 && t.Process.Live() == 1 {
+		t.Kernel.IPC.LeaveUndo(t.Process)
+	}
 	return 0, 0
 }

@@ -294,7 +294,7 @@ func sysIoprioSet(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	for _, o := range threads {
-		o.Sched.Ioprio = uint16(prio)
+		o.Sched.SetIOPrio(uint16(prio))
 	}
 	return 0, 0
 }
@@ -307,11 +307,11 @@ func sysIoprioGet(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, e
 	}
 	if a.Int(0)-1 == linux.PRIO_PROCESS {
-		return uint64(threads[0].Sched.Ioprio), 0
+		return uint64(threads[0].Sched.IOPrio()), 0
 	}
 	best := uint64(linux.IOPRIO_CLASS_IDLE<<linux.IOPRIO_CLASS_SHIFT | 7)
 	for _, o := range threads {
-		prio := uint64(o.Sched.Ioprio)
+		prio := uint64(o.Sched.IOPrio())
 		if prio>>linux.IOPRIO_CLASS_SHIFT == linux.IOPRIO_CLASS_NONE {
 			prio = linux.IOPRIO_CLASS_BE<<linux.IOPRIO_CLASS_SHIFT | uint64(o.Sched.Nice+20)/5
 		}

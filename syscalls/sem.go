@@ -19,7 +19,7 @@ func sysSemget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			if n == 0 {
 				return nil, linux.EINVAL
 			}
-			return &ipc.SemSet{Object: o, Values: make([]int, n), Pids: make([]int, n), Undo: map[*task.Process][]int{}}, 0
+			return &ipc.SemSet{Object: o, Values: make([]int, n), Pids: make([]int, n), Undo: map[*ipc.UndoList][]int{}}, 0
 		})
 }
 

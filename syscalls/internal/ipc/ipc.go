@@ -30,10 +30,14 @@ type Namespace struct {
 	Sem    IDs[*SemSet]
 	Msg    IDs[*SysVQueue]
 	Queues map[string]*Queue // POSIX queues by name
+	// undo has the lists of processes that have one.
+	undo map[*task.Process]*UndoList
 }
 
 // NewNamespace returns a namespace without objects.
-func NewNamespace() *Namespace { return &Namespace{Queues: map[string]*Queue{}} }
+func NewNamespace() *Namespace {
+	return &Namespace{Queues: map[string]*Queue{}, undo: map[*task.Process]*UndoList{}}
+}
 
 // NamespaceOf returns the objects of k.
 func NamespaceOf(k *task.Kernel) *Namespace { return k.IPC.(*Namespace) }

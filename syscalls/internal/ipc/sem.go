@@ -23,9 +23,13 @@ type SemSet struct {
 	Pids   []int
 	// Otime is when semop(2) last succeeded, in seconds since 1970.
 	Otime int64
-	// Undo has, for processes that used SEM_UNDO, what is added to each value when they end.
-	Undo map[*task.Process][]int
+	// Undo has, for lists of those who used SEM_UNDO, what is added to each value when they end.
+	Undo map[*UndoList][]int
 }
+
+// An UndoList stands for the processes that share what they do with SEM_UNDO. A process has one as soon as it uses SEM_UNDO, or
+// makes a thread or a process with CLONE_SYSVSEM.
+type UndoList struct{ users int }
 
 // A semOp is a struct sembuf.
 type semOp struct{ num, op, flags int }
@@ -58,25 +62,53 @@ func (s *SemSet) do(p *task.Process, ops []semOp) {
 		s.Values[o.num] += o.op
 		s.Pids[o.num] = p.PID
 		if o.flags&linux.SEM_UNDO != 0 && o.op != 0 {
-			if s.Undo[p] == nil {
-				s.Undo[p] = make([]int, len(s.Values))
+			l := NamespaceOf(p.Kernel).undoList(p)
+			if s.Undo[l] == nil {
+				s.Undo[l] = make([]int, len(s.Values))
 			}
-			s.Undo[p][o.num] -= o.op
+			s.Undo[l][o.num] -= o.op
 		}
 	}
 	s.Otime = p.Kernel.Wall() / 1e9
 }
 
-// ProcessEnded implements task.IPC: it takes back what p did with SEM_UNDO.
-func (n *Namespace) ProcessEnded(p *task.Process) {
+// undoList returns p's list, which it makes if there is none.
+func (n *Namespace) undoList(p *task.Process) *UndoList {
+	if n.undo[p] == nil {
+		n.undo[p] = &UndoList{users: 1}
+	}
+	return n.undo[p]
+}
+
+// SharesUndo reports whether two processes have the same list, or both have none.
+func (n *Namespace) SharesUndo(p, q *task.Process) bool { return n.undo[p] == n.undo[q] }
+
+// ShareUndo implements task.IPC.
+func (n *Namespace) ShareUndo(p, q *task.Process) {
+	if l := n.undoList(p); n.undo[q] != l {
+		n.undo[q] = l
+		l.users++
+	}
+}
+
+// LeaveUndo implements task.IPC.
+func (n *Namespace) LeaveUndo(p *task.Process) {
+	l := n.undo[p]
+	if l == nil {
+		return
+	}
+	delete(n.undo, p)
+	if l.users--; l.users > 0 {
+		return
+	}
 	for _, s := range n.Sem.List {
-		for i, d := range s.Undo[p] {
+		for i, d := range s.Undo[l] {
 			if d != 0 {
 				s.Values[i] = min(max(s.Values[i]+d, 0), SemMax)
 				s.Pids[i] = p.PID
 			}
 		}
-		delete(s.Undo, p)
+		delete(s.Undo, l)
 	}
 }
 
@@ -91,6 +123,11 @@ func Semop(t *task.Thread, id int, at emu.Addr, n uint32) (uint64, linux.Errno) 
 	b, e := t.CopyIn(at, int(n)*6)
 	if e != 0 {
 		return 0, e
+	}
+	for i := range int(n) {
+		if linux.Uint16(b[i*6+4:])&linux.SEM_UNDO != 0 {
+			NamespaceOf(t.Kernel).undoList(t.Process) // whatever comes of the rest
+		}
 	}
 	s, e := NamespaceOf(t.Kernel).Sem.Find(id)
 	if e != 0 {

@@ -55,7 +55,7 @@ func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
 	o.Files = t.Files.Share(c.Flags)
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
-	o.Comm, o.Mask, o.timerSlack, o.Sched = t.Comm, t.Mask, t.timerSlack, t.Sched.inherited()
+	o.Comm, o.Mask, o.timerSlack, o.Sched = t.Comm, t.Mask, t.timerSlack, t.Sched.inherited(c.Flags)
 	o.defaultSlack, o.KeepCaps, o.mceKill = t.timerSlack, t.KeepCaps, t.mceKill
 	if c.Stack != 0 {
 		o.CPU.Regs[emu.RSP] = c.Stack
@@ -71,6 +71,9 @@ func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
 	}
 	if c.Flags&linux.CLONE_CHILD_CLEARTID != 0 {
 		o.ClearTID = c.ChildTID
+	}
+	if c.Flags&linux.CLONE_SYSVSEM != 0 {
+		t.Kernel.IPC.ShareUndo(t.Process, t.Process)
 	}
 	t.Kernel.ready = append(t.Kernel.ready, o)
 	return uint64(o.TID), 0

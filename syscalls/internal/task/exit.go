@@ -67,7 +67,7 @@ func (p *Process) End(e Exit) {
 	for _, t := range alive {
 		t.Files.Leave(t.Kernel)
 	}
-	k.IPC.ProcessEnded(p)
+	k.IPC.LeaveUndo(p)
 	k.dropTimers(p)
 	p.leaveMachine()
 	p.wakeVforker()

@@ -16,6 +16,9 @@ func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	}
 	o.Files = t.Files.Share(c.Flags)
 	t.copyThread(o, c)
+	if c.Flags&linux.CLONE_SYSVSEM != 0 {
+		k.IPC.ShareUndo(t.Process, q)
+	}
 	k.Processes = append(k.Processes, q)
 	q.watchCPU()
 	k.ready = append(k.ready, o)
@@ -82,7 +85,7 @@ func (t *Thread) copyThread(o *Thread, c CloneArgs) {
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
 	o.Comm, o.Mask, o.timerSlack, o.Altstack, o.KeepCaps = t.Comm, t.Mask, t.timerSlack, t.Altstack, t.KeepCaps
-	o.Sched, o.defaultSlack, o.mceKill = t.Sched.inherited(), t.timerSlack, t.mceKill
+	o.Sched, o.defaultSlack, o.mceKill = t.Sched.inherited(c.Flags), t.timerSlack, t.mceKill
 	if t.OldMask != nil {
 		o.Mask = *t.OldMask
 	}

@@ -213,8 +213,10 @@ type FileSystem interface {
 
 // An IPC is what package task asks of package ipc.
 type IPC interface {
-	// ProcessEnded undoes what p did to semaphores with SEM_UNDO.
-	ProcessEnded(p *Process)
+	// ShareUndo gives q the list of what p does to semaphores with SEM_UNDO, as CLONE_SYSVSEM does. For q == p it sees that there is one.
+	ShareUndo(p, q *Process)
+	// LeaveUndo is called when p ends or asks for an own list: what its list has is undone if nobody shares it.
+	LeaveUndo(p *Process)
 	Close()
 }
 

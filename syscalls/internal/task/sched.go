@@ -16,18 +16,47 @@ type scheduling struct {
 	Policy uint32
 	Nice   int
 	// Cpus is the affinity, nil for all.
-	Cpus   cpuSet
-	Ioprio uint16 // class and level of ioprio_set(2)
+	Cpus cpuSet
+	// IO is nil until ioprio_set(2) is called. CLONE_IO shares it.
+	IO *ioContext
+}
+
+// An ioContext is what Linux's I/O schedulers know of a thread.
+type ioContext struct {
+	Prio uint16 // class and level of ioprio_set(2)
+}
+
+// SetIOPrio does what ioprio_set(2) does to one thread, and to those that share its context.
+func (s *scheduling) SetIOPrio(prio uint16) {
+	if s.IO == nil {
+		s.IO = &ioContext{}
+	}
+	s.IO.Prio = prio
+}
+
+// IOPrio is the priority that was set last, else 0.
+func (s *scheduling) IOPrio() uint16 {
+	if s.IO == nil {
+		return 0
+	}
+	return s.IO.Prio
 }
 
 // A cpuSet has a bit for each CPU of the machine. As a thread's affinity, nil stands for all.
 type cpuSet []byte
 
-// inherited is what a new thread or process gets of its creator's s.
-func (s scheduling) inherited() scheduling {
+// inherited is what a new thread or process, made with flags, gets of its creator's s.
+func (s scheduling) inherited(flags uint64) scheduling {
 	if s.Policy&linux.SCHED_RESET_ON_FORK != 0 {
 		s.Policy &^= linux.SCHED_RESET_ON_FORK
 		s.Nice = max(s.Nice, 0)
+	}
+	switch prio := s.IOPrio(); {
+	case flags&linux.CLONE_IO != 0:
+	case prio>>linux.IOPRIO_CLASS_SHIFT == linux.IOPRIO_CLASS_NONE:
+		s.IO = nil
+	default:
+		s.IO = &ioContext{prio}
 	}
 	return s
 }

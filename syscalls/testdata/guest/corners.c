@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sem.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KCMP_FILE, KCMP_VM, KCMP_FILES };
+enum { KCMP_FILE, KCMP_VM, KCMP_FILES, KCMP_IO = 5, KCMP_SYSVSEM };
 
 static void show(const char *what, long r) { printf("%-34s %ld %s\n", what, r, r < 0 ? strerror(errno) : ""); }
 
@@ -124,6 +125,71 @@ static void compares(void) {
 	wait(0);
 }
 
+// sleeper makes a process that waits to be killed, and may share what this one has.
+static int sleeper(int flags) {
+	int child = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+	if (child == 0)
+		for (;;)
+			pause();
+	return child;
+}
+
+static void kills(int child) {
+	kill(child, SIGKILL);
+	waitpid(child, 0, 0);
+}
+
+static int differ(int a, int b, int what) {
+	return syscall(SYS_kcmp, a, b, what, 0, 0) > 0;
+}
+
+// undos compares lists of what is undone to semaphores, and sees when it is.
+static void undos(void) {
+	int self = getpid(), alone = sleeper(0), set = semget(IPC_PRIVATE, 1, 0600);
+	struct sembuf up = {0, 3, SEM_UNDO}, none = {0, 0, SEM_UNDO}, one = {0, 1, SEM_UNDO};
+	show("no lists", differ(self, alone, KCMP_SYSVSEM));
+	show("no semaphores", semop(-1, &none, 1));
+	show("still no list", differ(self, alone, KCMP_SYSVSEM));
+	show("not there", semop(1 << 30, &none, 1));
+	show("a list", differ(self, alone, KCMP_SYSVSEM));
+	int shares = sleeper(CLONE_SYSVSEM), other = sleeper(0);
+	show("shared", differ(self, shares, KCMP_SYSVSEM));
+	show("not shared", differ(self, other, KCMP_SYSVSEM));
+	show("no lists of others", differ(alone, other, KCMP_SYSVSEM));
+	semop(set, &up, 1);
+	show("unshare", unshare(CLONE_SYSVSEM));
+	show("not undone", semctl(set, 0, GETVAL));
+	show("none again", differ(self, other, KCMP_SYSVSEM));
+	show("of the one who shared", differ(self, shares, KCMP_SYSVSEM));
+	kills(shares);
+	show("undone", semctl(set, 0, GETVAL));
+	semop(set, &one, 1);
+	show("unshare what is not shared", unshare(CLONE_SYSVSEM));
+	show("undone at once", semctl(set, 0, GETVAL));
+	kills(sleeper(CLONE_SYSVSEM));
+	show("a list for a child that is gone", differ(self, other, KCMP_SYSVSEM));
+	semctl(set, 0, IPC_RMID);
+	kills(alone);
+	kills(other);
+}
+
+// priorities compares what ioprio_set(2) makes, and who has it, too.
+static void priorities(void) {
+	enum { ofThread = 1, idle = 3 << 13, best = 2 << 13 };
+	int self = getpid(), before = sleeper(0);
+	show("ioprio_set", syscall(SYS_ioprio_set, ofThread, 0, best | 3));
+	show("one who has none", differ(self, before, KCMP_IO));
+	int own = sleeper(0), shares = sleeper(CLONE_IO);
+	show("inherited", differ(self, own, KCMP_IO));
+	show("shared", differ(self, shares, KCMP_IO));
+	show("ioprio_set", syscall(SYS_ioprio_set, ofThread, shares, idle));
+	show("which is that of both", syscall(SYS_ioprio_get, ofThread, self) == idle);
+	show("inherited before", syscall(SYS_ioprio_get, ofThread, own) == (best | 3));
+	kills(before);
+	kills(own);
+	kills(shares);
+}
+
 static void machine(void) {
 	static const char *const files[] = {
 		"kernel/tainted", "kernel/shmmax", "kernel/shmall", "kernel/shmmni", "kernel/sem", "kernel/msgmax", "kernel/msgmnb", "kernel/msgmni",
@@ -157,6 +223,8 @@ int main(void) {
 	clones();
 	resolves();
 	compares();
+	undos();
+	priorities();
 	machine();
 	return 0;
 }
