@@ -100,9 +100,9 @@ func (c contentFile) Open(flags int) (vfs.Data, linux.Errno) {
 	return host.Data{FD: fd}, e
 }
 
-func (c contentFile) Size() (int64, linux.Errno) {
+func (c contentFile) Size() (int64, bool, linux.Errno) {
 	st, e := host.StatAt(host.Place{Dir: host.NoFD, Path: c.name}, false)
-	return st.Size, e
+	return st.Size, st.Sparse, e
 }
 
 func (c contentFile) Remove() { os.Remove(c.name) }

@@ -90,7 +90,7 @@ func (r FileRef) Stat() (host.Stat, linux.Errno) {
 func statOfNode(n vfs.Node) (host.Stat, linux.Errno) {
 	s, e := n.Stat()
 	return host.Stat{
-		Dev: s.Dev, Ino: s.Ino, Mode: s.Mode, Nlink: s.Nlink, UID: s.UID, GID: s.GID, Rdev: s.Rdev, Size: s.Size,
+		Dev: s.Dev, Ino: s.Ino, Mode: s.Mode, Nlink: s.Nlink, UID: s.UID, GID: s.GID, Rdev: s.Rdev, Size: s.Size, Sparse: s.Sparse,
 		Times: host.Times{Atime: host.FromNode(&s.Atime), Mtime: host.FromNode(&s.Mtime), Ctime: host.FromNode(&s.Ctime)},
 	}, e
 }

@@ -499,6 +499,7 @@ func (f *HostFile) Stat(t *task.Thread) (Stat, linux.Errno) {
 		return Stat{}, e
 	}
 	s := statFromHost(t.Kernel, h)
+	s.holes = f.holes(h)
 	// The file keeps its number after it was unlinked.
 	s.Ino = f.Ino
 	SystemOf(t.Kernel).Inodes.recall(&s)

@@ -270,10 +270,10 @@ func (d contentData) Allocate(mode uint32, off, n int64) linux.Errno {
 	return e
 }
 
-// Size is its length.
-func (c content) Size() (int64, linux.Errno) {
+// Size is its length, and whether it may have holes.
+func (c content) Size() (n int64, sparse bool, e linux.Errno) {
 	st, e := host.StatAt(c.at, false)
-	return st.Size, e
+	return st.Size, st.Sparse, e
 }
 
 // Remove removes the host's file: no node has the content any more.

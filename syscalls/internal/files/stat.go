@@ -128,16 +128,18 @@ type Stat struct {
 	UID, GID uint32
 	rdev     uint64
 	Size     int64
+	// holes is how many pages of a regular file hold no data.
+	holes uint64
 	host.Times
 }
 
-// blocks is st_blocks: what the size needs. The host's count depends on its
-// file system and on what is not yet written back.
+// blocks is st_blocks: what the size needs, less the holes. The host's count depends on
+// its file system and on what is not yet written back.
 func (s *Stat) blocks() uint64 {
 	if s.Mode&linux.S_IFMT != linux.S_IFREG && s.Mode&linux.S_IFMT != linux.S_IFDIR {
 		return 0
 	}
-	return (uint64(s.Size) + emu.PageSize - 1) / emu.PageSize * (emu.PageSize / 512)
+	return (pagesOf(s.Size) - s.holes) * (emu.PageSize / 512)
 }
 
 // statFromHost hides what would differ between hosts or runs.
@@ -195,7 +197,9 @@ func StatOf(t *task.Thread, l Location, follow bool) (Stat, linux.Errno) {
 			return StatOf(t, v, follow)
 		}
 	}
-	return statFromHost(t.Kernel, h), 0
+	s := statFromHost(t.Kernel, h)
+	s.holes = holesAt(l.FileAt, h)
+	return s, 0
 }
 
 // throughLink finds our node for a host place that lies in the host's /proc or /sys.

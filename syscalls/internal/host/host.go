@@ -39,6 +39,8 @@ type Stat struct {
 	UID, GID uint32
 	Rdev     uint64
 	Size     int64
+	// Sparse says that a regular file takes less than its size: it may have holes.
+	Sparse bool
 	Times
 }
 

@@ -215,7 +215,7 @@ func (f FD) Lseek(off int64, whence int) (int64, linux.Errno) {
 func statOf(s *unix.Stat_t) Stat {
 	return Stat{
 		Dev: uint64(s.Dev), Ino: s.Ino, Mode: s.Mode, Nlink: uint64(s.Nlink), UID: s.Uid, GID: s.Gid,
-		Rdev: uint64(s.Rdev), Size: s.Size, Times: Times{timeOf(s.Atim), timeOf(s.Mtim), timeOf(s.Ctim)},
+		Rdev: uint64(s.Rdev), Size: s.Size, Sparse: s.Mode&unix.S_IFMT == unix.S_IFREG && s.Blocks*512 < s.Size, Times: Times{timeOf(s.Atim), timeOf(s.Mtim), timeOf(s.Ctim)},
 	}
 }
 

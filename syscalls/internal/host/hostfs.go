@@ -180,7 +180,7 @@ func (n *node) status() (Stat, linux.Errno) {
 func (n *node) Stat() (vfs.Stat, linux.Errno) {
 	st, e := n.status()
 	return vfs.Stat{
-		Dev: st.Dev, Ino: st.Ino, Mode: st.Mode, Nlink: st.Nlink, UID: st.UID, GID: st.GID, Rdev: st.Rdev, Size: st.Size,
+		Dev: st.Dev, Ino: st.Ino, Mode: st.Mode, Nlink: st.Nlink, UID: st.UID, GID: st.GID, Rdev: st.Rdev, Size: st.Size, Sparse: st.Sparse,
 		Atime: st.Atime.VFS(), Mtime: st.Mtime.VFS(), Ctime: st.Ctime.VFS(),
 	}, e
 }

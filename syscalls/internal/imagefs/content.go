@@ -39,7 +39,7 @@ func (fs *FS) extract(f *image.File) (vfs.Content, linux.Errno) {
 		return nil, e
 	}
 	e = vfs.Fill(c, r)
-	if size, _ := c.Size(); e == 0 && size != f.Size {
+	if size, _, _ := c.Size(); e == 0 && size != f.Size {
 		e = linux.EIO // somebody has shortened the image
 	}
 	if e != 0 {

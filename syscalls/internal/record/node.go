@@ -52,6 +52,7 @@ func (n node) Stat() (vfs.Stat, linux.Errno) {
 	f := n.r.found[n.n]
 	if f != nil && f.stat != nil {
 		was := f.stat.vfs().Mtime // the time of what the guest changes is known above
+		s.Sparse = false          // a replay has it without holes
 		s.Atime, s.Mtime, s.Ctime = *cmp.Or(f.atime, &was), *cmp.Or(f.mtime, &was), was
 	}
 	if s.Kind() != linux.S_IFDIR {

@@ -5,7 +5,8 @@ import "github.com/cgemu/cgemu/syscalls/internal/linux"
 // A Content is what a regular file of a MemFS contains, or where a FIFO's readers meet its writers.
 type Content interface {
 	Open(flags int) (Data, linux.Errno)
-	Size() (int64, linux.Errno)
+	// Size is the length; sparse is that of Stat.
+	Size() (n int64, sparse bool, e linux.Errno)
 	// Remove is called when neither a name nor a Data is left.
 	Remove()
 }
@@ -34,8 +35,8 @@ func MemContent(_ uint64, kind uint32) (Content, linux.Errno) {
 	return newPages(), 0
 }
 
-func (p *pages) Size() (int64, linux.Errno) { return p.size, 0 }
-func (p *pages) Remove()                    { *p = *newPages() }
+func (p *pages) Size() (int64, bool, linux.Errno) { return p.size, false, 0 }
+func (p *pages) Remove()                          { *p = *newPages() }
 
 func (p *pages) Open(flags int) (Data, linux.Errno) {
 	return &pagesData{p, flags}, 0

@@ -108,7 +108,7 @@ func (n *memNode) Stat() (Stat, linux.Errno) {
 	s := n.stat
 	if n.content != nil && s.Kind() == linux.S_IFREG {
 		var e linux.Errno
-		if s.Size, e = n.content.Size(); e != 0 {
+		if s.Size, s.Sparse, e = n.content.Size(); e != 0 {
 			return Stat{}, e
 		}
 	}

@@ -107,6 +107,7 @@ type Stat struct {
 	UID, GID            uint32
 	Rdev                uint64
 	Size                int64
+	Sparse              bool // a regular file that takes less on the host than its size, and may have holes
 	Atime, Mtime, Ctime Time
 }
 
