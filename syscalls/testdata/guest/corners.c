@@ -29,7 +29,7 @@ static long lock(int fd, int cmd, int type, off_t start, off_t len) {
 }
 
 static void locks(void) {
-	int fd = open("c.lock", O_RDWR | O_CREAT, 0600);
+	int fd = open("k.lock", O_RDWR | O_CREAT, 0600);
 	show("lock", lock(fd, F_SETLK, F_WRLCK, 20, 5));
 	show("lock", lock(fd, F_SETLK, F_RDLCK, 10, 5));
 	show("lock", lock(fd, F_SETLK, F_WRLCK, 1, 3));
@@ -41,7 +41,7 @@ static void locks(void) {
 	show("negative", lock(fd, F_SETLK, F_WRLCK, -1, 1));
 	fflush(stdout);
 	if (fork() == 0) {
-		int own = open("c.lock", O_RDWR);
+		int own = open("k.lock", O_RDWR);
 		lock(own, F_GETLK, F_WRLCK, 0, 0);
 		lock(own, F_GETLK, F_WRLCK, 5, 0);
 		lock(own, F_GETLK, F_RDLCK, 5, 0);
@@ -50,35 +50,35 @@ static void locks(void) {
 		_exit(0);
 	}
 	wait(0);
-	unlink("c.lock");
+	unlink("k.lock");
 }
 
 static void ends(void) {
-	mkdir("c.dir", 0700);
-	close(open("c.dir/a", O_CREAT | O_RDWR, 0600));
-	close(open("c.dir/b", O_CREAT | O_RDWR, 0600));
+	mkdir("k.dir", 0700);
+	close(open("k.dir/a", O_CREAT | O_RDWR, 0600));
+	close(open("k.dir/b", O_CREAT | O_RDWR, 0600));
 	char *m = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	munmap(m + 4096, 4096);
-	int d = open("c.dir", O_RDONLY | O_DIRECTORY);
+	int d = open("k.dir", O_RDONLY | O_DIRECTORY);
 	show("nothing fits", syscall(SYS_getdents64, d, m, 8));
 	show("memory ends within the second", syscall(SYS_getdents64, d, m + 4096 - 40, 4096));
 	show("the rest", syscall(SYS_getdents64, d, m, 4096) > 24);
 	show("end", syscall(SYS_getdents64, d, m, 4096));
-	unlink("c.dir/a");
-	unlink("c.dir/b");
-	rmdir("c.dir");
+	unlink("k.dir/a");
+	unlink("k.dir/b");
+	rmdir("k.dir");
 }
 
 static void times(void) {
 	struct timespec t[2];
 	struct stat s;
-	close(open("c.file", O_CREAT | O_RDWR, 0600));
+	close(open("k.file", O_CREAT | O_RDWR, 0600));
 	t[0] = (struct timespec){-1000000000, 1};
 	t[1] = (struct timespec){-1000000001, 999999999};
-	show("before 1970", utimensat(AT_FDCWD, "c.file", t, 0));
-	stat("c.file", &s);
+	show("before 1970", utimensat(AT_FDCWD, "k.file", t, 0));
+	stat("k.file", &s);
 	printf("%ld.%09ld %ld.%09ld\n", s.st_atim.tv_sec, s.st_atim.tv_nsec, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
-	unlink("c.file");
+	unlink("k.file");
 }
 
 static int closes(void *fd) {
