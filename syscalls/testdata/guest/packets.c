@@ -22,14 +22,23 @@
 static int m, s;
 static struct termios tio;
 
-// What is shown arrives a little later natively.
+// settle has what was written come to the other end, which natively takes a little: who polls an end without input has the kernel
+// bring what is on its way there.
+static void settle(void) {
+	for (int i = 0; i < 3; i++) {
+		struct pollfd ends[] = {{s, POLLIN, 0}, {m, POLLIN, 0}};
+		poll(ends, 2, 0);
+		usleep(15000);
+	}
+}
+
 static void get(const char *what, int size) {
 	char b[300];
 	struct pollfd p = {m, POLLIN | POLLPRI | POLLOUT | POLLRDNORM, 0};
 	struct timeval none = {0, 0};
 	fd_set exceptional;
 	int ahead = -1;
-	usleep(20000);
+	settle();
 	poll(&p, 1, 0);
 	FD_ZERO(&exceptional);
 	FD_SET(m, &exceptional);
@@ -86,11 +95,11 @@ static void data(void) {
 	get("two", 2);
 	all("rest");
 	write(s, "out", 3);
-	usleep(20000);
+	settle();
 	tcflush(s, TCIOFLUSH);
 	all("status first");
 	write(s, "out", 3);
-	usleep(20000);
+	settle();
 	tcflush(m, TCIFLUSH);
 	all("flushed by the master");
 }
@@ -176,7 +185,7 @@ int main(void) {
 	// A master that waits is told, and what waits is told although the last slave is closed.
 	fcntl(m, F_SETFL, O_RDWR);
 	if (!fork()) {
-		usleep(20000);
+		settle();
 		tcflush(s, TCIFLUSH);
 		_exit(0);
 	}
