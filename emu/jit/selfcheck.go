@@ -23,7 +23,7 @@ func quietAt(p emu.Addr) int { return stQuiet + 8*int(p/emu.PageSize%quietWords)
 
 // checksItself reports whether a block made from pages has to check itself.
 func (e *Engine) checksItself(pages []emu.Addr) bool {
-	return slices.ContainsFunc(pages, e.mem.Unguarded)
+	return e.mem.AnyUnguarded() && slices.ContainsFunc(pages, e.mem.Unguarded)
 }
 
 // onUnguarded notes whether g, the next instruction of the block, is on an unguarded page, and reports whether any was.
