@@ -26,7 +26,7 @@ type Engine struct {
 	pages    map[emu.Addr][]*block
 	counting emu.Counting
 	marks    map[emu.Addr]bool
-	// entries is how often blocks on unguarded pages were entered and were the same (selfcheck.go), held scratch space.
+	// entries is how often blocks on exempt pages were entered and were the same (selfcheck.go), held scratch space.
 	entries map[emu.Addr]uint64
 	held    []byte
 

@@ -7,11 +7,11 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// Blocks on unguarded pages (mem.Space.Unguarded) check themselves: before they are entered, and behind each instruction.
+// Blocks on exempt pages (mem.Space.Exempt) check themselves: before they are entered, and behind each instruction.
 
 // prepareCheck notes what b was made from if it has to check itself.
 func (e *Engine) prepareCheck(b *block) {
-	if !e.mem.Unguarded(b.pages[0]) && !e.mem.Unguarded(b.pages[1]) {
+	if !e.mem.Exempt(b.pages[0]) && !e.mem.Exempt(b.pages[1]) {
 		return
 	}
 	for i := range b.insns {
@@ -19,13 +19,13 @@ func (e *Engine) prepareCheck(b *block) {
 	}
 }
 
-// same reports whether b, which checks itself and is about to be entered, is what it was. It forgets b if not, or if the page was quiet for so long that it is guarded again.
+// same reports whether b, which checks itself and is about to be entered, is what it was. It forgets b if not, or if code on its page was the same for so long that the page is guarded again.
 func (e *Engine) same(b *block) bool {
 	if !e.sameFrom(b, b.pc) {
 		return false
 	}
 	for _, p := range b.pages {
-		if !e.mem.Unguarded(p) {
+		if !e.mem.Exempt(p) {
 			continue
 		}
 		if e.entries[p]++; e.entries[p] >= e.mem.Patience(p) {
@@ -45,7 +45,7 @@ func (e *Engine) sameFrom(b *block, from emu.Addr) bool {
 	}
 	for _, p := range b.pages {
 		delete(e.entries, p)
-		if e.calls != nil && e.mem.Unguarded(p) { // what is known of calls may not hold either
+		if e.calls != nil && e.mem.Exempt(p) { // what is known of calls may not hold either
 			e.Invalidate(p, p+emu.PageSize)
 		}
 	}

@@ -89,7 +89,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 		}
 		a = g.Next()
 		run++
-		selfChecks := e.onUnguarded(g)
+		selfChecks := e.onExempt(g)
 		switch {
 		case g.Kind.Ends():
 			return endLeaves
@@ -99,7 +99,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			}
 			run = 0
 		case g.Flow == x86.FlowNext:
-		case selfChecks: // what it does not come to is not checked
+		case selfChecks: // a longer block would compare code that is not executed each time
 			return endBranch
 		case g.Flow == x86.FlowJcc && g.Dest() == pc && !e.budgeted:
 			if loop == 0 {
@@ -169,7 +169,7 @@ const (
 // flagsAtTarget examines the code at a. The pages it reads are added to those the
 // block depends on.
 func (e *Engine) flagsAtTarget(a emu.Addr) peek {
-	if e.mem.Unguarded(a.PageDown()) {
+	if e.mem.Exempt(a.PageDown()) {
 		return 0
 	}
 	e.depend(a)

@@ -144,7 +144,7 @@ func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
 
 // sumOf returns the sum of page p. ok is false if the page has a part that cannot be fetched.
 func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
-	if !anew && len(e.pages[p]) > 0 && !e.mem.Unguarded(p) { // it is guarded, and holds what it held when it got its first block
+	if !anew && len(e.pages[p]) > 0 && !e.mem.Exempt(p) { // it is guarded, and holds what it held when it got its first block
 		sum, ok = e.sums[p]
 		return sum, ok
 	}
@@ -158,7 +158,7 @@ func (e *Engine) sumOf(p emu.Addr, anew bool) (sum pageSum, ok bool) {
 // noteGuarded notes the sum of page p, which is guarded and gets its first block.
 func (e *Engine) noteGuarded(p emu.Addr) {
 	delete(e.sums, p)
-	if !e.noting || e.mem.Unguarded(p) {
+	if !e.noting || e.mem.Exempt(p) {
 		return
 	}
 	if sum, ok := e.sumOf(p, true); ok {

@@ -8,11 +8,10 @@ import (
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
-	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Blocks that have instructions on an unguarded page (mem.Space.Unguarded) check themselves: in front of the first instruction, and behind each one that may store, that the instructions
+// Blocks that have instructions on an exempt page (mem.Space.Exempt) check themselves: in front of the first instruction, and behind each one that may store, that the instructions
 // that follow, as far as the next one that may, are what they were.
 
 // quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages by number, until a page is guarded again.
@@ -21,21 +20,24 @@ const quietWords = 16
 // quietAt is the word of page p.
 func quietAt(p emu.Addr) int { return stQuiet + 8*int(p/emu.PageSize%quietWords) }
 
+// waitForQuiet begins to count entries of blocks on the exempt page p.
+func (e *Engine) waitForQuiet(p emu.Addr) { e.set(quietAt(p), e.mem.Patience(p)) }
+
 // checksItself reports whether a block made from pages has to check itself.
 func (e *Engine) checksItself(pages []emu.Addr) bool {
-	return e.mem.AnyUnguarded() && slices.ContainsFunc(pages, e.mem.Unguarded)
+	return e.mem.AnyExempt() && slices.ContainsFunc(pages, e.mem.Exempt)
 }
 
-// onUnguarded notes whether g, the next instruction of the block, is on an unguarded page, and reports whether any was.
-func (e *Engine) onUnguarded(g *ginsn) bool {
-	if !e.mem.AnyUnguarded() {
+// onExempt notes whether g, the next instruction of the block, is on an exempt page, and reports whether any was.
+func (e *Engine) onExempt(g *ginsn) bool {
+	if !e.mem.AnyExempt() {
 		return false
 	}
 	for _, p := range [...]emu.Addr{g.PC.PageDown(), (g.Next() - 1).PageDown()} {
-		if !e.selfChecks && e.mem.Unguarded(p) {
-			e.selfChecks, e.unguardedPage = true, p
+		if !e.selfChecks && e.mem.Exempt(p) {
+			e.selfChecks, e.exemptPage = true, p
 			if e.get(quietAt(p)) == 0 {
-				e.set(quietAt(p), e.mem.Patience(p))
+				e.waitForQuiet(p)
 			}
 		}
 	}
@@ -50,10 +52,12 @@ func (e *Engine) codeChanged(x *exit) {
 		e.runOffset = int(t.insn(i).run)
 	}
 	e.passing, e.passes = e.cpu, x.rip // a mark there was passed
-	pages := slices.Clone(t.pages())
 	known := t.cache.tbs.at(t.pc) == t // else it runs once
-	for _, p := range slices.DeleteFunc(pages, func(p emu.Addr) bool { return !e.mem.Unguarded(p) }) {
-		e.set(quietAt(p), e.mem.Patience(p))
+	for _, p := range slices.Clone(t.pages()) {
+		if !e.mem.Exempt(p) {
+			continue
+		}
+		e.waitForQuiet(p)
 		if known && e.calls != nil { // what is known of calls may not hold either
 			e.Invalidate(p, p+emu.PageSize)
 		}
@@ -64,21 +68,20 @@ func (e *Engine) codeChanged(x *exit) {
 	}
 }
 
-// guardAgain makes the unguarded pages of t guarded when they next hold code, since none of it has changed for long.
+// guardAgain makes the exempt pages of t guarded when they next hold code, since none of it has changed for long.
 func (e *Engine) guardAgain(t *tb) {
 	for _, p := range slices.Clone(t.pages()) {
-		if e.mem.Unguarded(p) {
+		if e.mem.Exempt(p) {
+			e.waitForQuiet(p) // for others that the word counts for
 			e.mem.GuardAgain(p)
 		}
 	}
 }
 
 // codeChecked reports whether the block checks its code in front of instruction i.
-func (e *Engine) codeChecked(i int) bool {
-	return e.selfChecks && e.checkIsDue(i)
-}
+func (e *Engine) codeChecked(i int) bool { return e.selfChecks && e.checkIsDue(i) }
 
-// checkIsDue reports whether a block that checks itself does so in front of instruction i.
+// checkIsDue is codeChecked for a block that checks itself. (So codeChecked, which is asked for each instruction, is inlined.)
 func (e *Engine) checkIsDue(i int) bool {
 	if i == 0 {
 		return e.runOffset == 0 && !e.singleStep
@@ -92,10 +95,19 @@ func (e *Engine) mayHaveChanged(k int) bool {
 	return (e.selfChecks || e.storable) && mayStore(&e.block[k-1])
 }
 
-// mayStoreTo reports whether the guest may be able to store to code at a.
-func (e *Engine) mayStoreTo(a emu.Addr) bool {
-	v := e.mem.VMA(a)
-	return v != nil && (v.Prot&mem.Write != 0 || v.Shared)
+// isStorable reports whether the guest may be able to store to the block's code.
+func (e *Engine) isStorable() bool {
+	seen := ^emu.Addr(0)
+	for i := range e.block {
+		g := &e.block[i]
+		for _, p := range [...]emu.Addr{g.PC.PageDown(), (g.Next() - 1).PageDown()} {
+			if p != seen && e.mem.Storable(p) {
+				return true
+			}
+			seen = p
+		}
+	}
+	return false
 }
 
 // mayStore reports whether g may write to memory.
@@ -131,7 +143,7 @@ func (e *Engine) emitCodeCheck(i int) {
 	var differs []int
 	quiet := 0
 	if i == 0 {
-		e.addMemBy(quietAt(e.unguardedPage), -1, x86.RCX)
+		e.addMemBy(quietAt(e.exemptPage), -1, x86.RCX)
 		quiet = e.short(opJRCXZ)
 	}
 	for k, end := i, e.checkedUntil(i); k < end; {

@@ -45,25 +45,45 @@ func TestStoresBesideCode(t *testing.T) {
 			m := newWriter(t, cfg, storesBeside, "48 ff c0 c3") // inc rax; ret
 			m.turn(1000)
 			require.Less(t, len(m.all), 40)
-			require.True(t, m.mem.Unguarded(writtenPage))
+			require.True(t, m.mem.Exempt(writtenPage))
 			require.EqualValues(t, 1000, m.cpu.Regs[emu.RAX])
 			m.turn(1000)
 			require.Less(t, len(m.all), 40)
 			m.poke(codeAt, "0f 1f 80 00 00 00 00") // nop in the store's place
 			m.turn(20_000)
-			require.False(t, m.mem.Unguarded(writtenPage))
+			require.False(t, m.mem.Exempt(writtenPage))
 			require.True(t, m.mem.Guarded(writtenPage))
 			m.poke(codeAt, storesBeside)
 			m.turn(30_000)
-			require.True(t, m.mem.Unguarded(writtenPage), "it has to be quiet for longer now")
+			require.True(t, m.mem.Exempt(writtenPage), "it has to be quiet for longer now")
 			require.EqualValues(t, 2000+50_000, m.counts()[writtenPage])
 			require.EqualValues(t, 2000+50_000, m.cpu.Regs[emu.RAX])
 		})
 	}
 }
 
-// TestUnguardedMapping changes the mapping of code that checks itself: it is not found to be what it was.
-func TestUnguardedMapping(t *testing.T) {
+// TestQuietPages has two exempt pages, whose entries one word counts, guarded again.
+func TestQuietPages(t *testing.T) {
+	const other = writtenPage + quietWords*emu.PageSize
+	m := newWriter(t, newMachine, storesBeside, "c3")
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: other, Hi: other + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+	m.poke(other, "c3")
+	m.turn(100)
+	m.cpu.Regs[emu.RDI] = uint64(other)
+	m.turn(100)
+	require.True(t, m.mem.Exempt(writtenPage))
+	require.True(t, m.mem.Exempt(other))
+	m.poke(codeAt, "0f 1f 80 00 00 00 00") // nop in the store's place
+	for _, p := range []emu.Addr{writtenPage, other} {
+		m.cpu.Regs[emu.RDI] = uint64(p)
+		m.turn(20_000)
+		require.False(t, m.mem.Exempt(p))
+	}
+	require.False(t, m.mem.AnyExempt())
+}
+
+// TestMappingOfExemptPage changes the mapping of code that checks itself: it is not found to be what it was.
+func TestMappingOfExemptPage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*mem.Space) error
 		fault  emu.Fault
@@ -74,20 +94,20 @@ func TestUnguardedMapping(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newWriter(t, newMachine, storesBeside, "c3")
 			m.turn(100)
-			require.True(t, m.mem.Unguarded(writtenPage))
+			require.True(t, m.mem.Exempt(writtenPage))
 			require.NoError(t, tt.change(m.mem))
 			m.poke(codeAt, "0f 1f 80 00 00 00 00") // nop in the store's place
 			m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 1
 			stop := m.run(emu.StopFault)
 			require.Equal(t, tt.fault, *stop.Fault)
 			require.Equal(t, writtenPage, m.cpu.RIP)
-			require.False(t, m.mem.Unguarded(writtenPage))
+			require.False(t, m.mem.Exempt(writtenPage))
 		})
 	}
 }
 
-// TestFlagsAtUnguardedTarget has code on an unguarded page that needs flags which it did not need when the jump to it was translated.
-func TestFlagsAtUnguardedTarget(t *testing.T) {
+// TestFlagsAtExemptTarget has code on an exempt page that needs flags which it did not need when the jump to it was translated.
+func TestFlagsAtExemptTarget(t *testing.T) {
 	m := newWriter(t, newSimulator, `
 		40 88 77 05          # loop: mov [rdi+5], sil
 		ff d7                # call rdi
@@ -102,7 +122,7 @@ func TestFlagsAtUnguardedTarget(t *testing.T) {
 	const add, adc = 0x01, 0x11
 	m.cpu.Regs[emu.RSI] = add
 	m.turn(100)
-	require.True(t, m.mem.Unguarded(writtenPage))
+	require.True(t, m.mem.Exempt(writtenPage))
 	require.Zero(t, m.cpu.Regs[emu.RDX])
 	m.cpu.Regs[emu.RSI] = adc
 	m.turn(10)
@@ -127,7 +147,7 @@ func TestReferenceBehindItsChange(t *testing.T) {
 	m.turn(1)
 	m.cpu.Regs[emu.RSI] = lea
 	m.turn(100)
-	require.True(t, m.mem.Unguarded(writtenPage))
+	require.True(t, m.mem.Exempt(writtenPage))
 	m.cpu.Regs[emu.RSI] = mov
 	m.turn(10)
 	counts := map[emu.Event]uint64{}
@@ -156,7 +176,7 @@ func TestFlagsBehindStore(t *testing.T) {
 			require.EqualValues(t, 1, m.cpu.Regs[emu.RDX])
 			m.cpu.Regs[emu.RSI] = add
 			m.turn(100)
-			require.True(t, m.mem.Unguarded(writtenPage))
+			require.True(t, m.mem.Exempt(writtenPage))
 			require.EqualValues(t, 1, m.cpu.Regs[emu.RDX])
 			m.cpu.Regs[emu.RSI] = adc
 			m.turn(10)
@@ -165,15 +185,15 @@ func TestFlagsBehindStore(t *testing.T) {
 	}
 }
 
-// TestManyStoresOnUnguardedPage has as many stores in a run as there can be.
-func TestManyStoresOnUnguardedPage(t *testing.T) {
+// TestManyStoresOnExemptPage has as many stores in a run as there can be.
+func TestManyStoresOnExemptPage(t *testing.T) {
 	for name, cfg := range map[string]func(*testing.T, string) *machine{"Ir": newMachine, "simulating": newSimulator} {
 		t.Run(name, func(t *testing.T) {
 			const stores = maxBlock
 			store := "48 c7 87 00 08 00 00 01 00 00 00\n" // mov qword [rdi+0x800], 1
 			m := newWriter(t, cfg, storesBeside, strings.Repeat(store, stores)+"c3")
 			m.turn(100)
-			require.True(t, m.mem.Unguarded(writtenPage))
+			require.True(t, m.mem.Exempt(writtenPage))
 			require.EqualValues(t, 100, m.counts()[writtenPage+11*(stores-1)])
 		})
 	}

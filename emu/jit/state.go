@@ -83,7 +83,7 @@ const (
 	// stSpill has the guest registers that generated code works with meanwhile.
 	stSpill    = 0x1b0
 	stSimStack = 0x800
-	// stQuiet has how often blocks on unguarded pages may be entered until these are guarded again (selfcheck.go).
+	// stQuiet has how often blocks on exempt pages may be entered until these are guarded again (selfcheck.go).
 	stQuiet = 0x3a0
 	// stMeters has the instructions executed, once the engine meters them, in parts: one part would
 	// have every block wait for the one before.

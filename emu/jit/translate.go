@@ -78,7 +78,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
 	}
 	e.t = t
-	e.storable = e.mayStoreTo(pc)
+	e.storable = e.isStorable()
 	e.planEffects()
 	e.setSums(int(t.counter), 0, len(e.block), 1)
 	e.planFetch()

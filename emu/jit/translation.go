@@ -62,9 +62,9 @@ type translation struct {
 	flagsAt   int
 	// outcomes are those of conditional branches that the history in the state block has not yet.
 	outcomes outcomes
-	// selfChecks says that the block checks its code, since some of it is on unguardedPage.
-	selfChecks    bool
-	unguardedPage emu.Addr
+	// selfChecks says that the block checks its code, since some of it is on exemptPage.
+	selfChecks bool
+	exemptPage emu.Addr
 	// storable says that the guest may be able to store to its code.
 	storable bool
 	// pendingRSP is what the guest's RSP is beyond the host's at the assembler's position.

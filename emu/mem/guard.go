@@ -21,7 +21,7 @@ type Group struct {
 	Checked bool
 	// CopyOnWrite says that all engines call Space.CopyOnWrite when the host refuses an access, so that Fork need not copy all.
 	CopyOnWrite bool
-	// SelfChecks says that all engines see themselves whether code on unguarded pages is what it was (Space.Unguarded). Else no page is.
+	// SelfChecks says that all engines see for themselves whether code on exempt pages is what it was (Space.Exempt). Otherwise no page is exempt.
 	SelfChecks bool
 
 	spaces []*Space
@@ -117,12 +117,12 @@ func (g *Group) forgetFile(is func(*VMA) bool) {
 	}
 }
 
-// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped and not unguarded. After an error stores to
+// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped and not exempt. After an error stores to
 // them are not all seen.
 func (m *Space) Guard(pages ...emu.Addr) error {
 	for range 2 {
 		for _, p := range pages {
-			if m.guarded[p] || m.Unguarded(p) {
+			if m.guarded[p] || m.Exempt(p) {
 				continue
 			}
 			if err := m.guardPage(p); err != nil {
@@ -130,11 +130,17 @@ func (m *Space) Guard(pages ...emu.Addr) error {
 			}
 		}
 		// A page may have been given up for a later one.
-		if !slices.ContainsFunc(pages, func(p emu.Addr) bool { return !m.guarded[p] && !m.Unguarded(p) && m.VMA(p) != nil }) {
+		if !slices.ContainsFunc(pages, func(p emu.Addr) bool { return !m.guarded[p] && !m.Exempt(p) && m.VMA(p) != nil }) {
 			return nil
 		}
 	}
 	return errors.New("mem: the host has not enough mappings for the pages of one block of code")
+}
+
+// Storable reports whether the guest may store to page p, by that or by another mapping of the file.
+func (m *Space) Storable(p emu.Addr) bool {
+	v := m.VMA(p)
+	return v != nil && (v.Prot&Write != 0 || v.Shared || m.group.shared[v.id])
 }
 
 func (m *Space) guardPage(p emu.Addr) error {
@@ -308,10 +314,11 @@ func (m *Space) forget(lo, hi emu.Addr) {
 		return
 	}
 	for _, p := range pagesWithin(m.stored, lo, hi) {
-		if m.stored[p].unguarded {
-			m.forgetUnguarded(p)
+		if m.Exempt(p) {
+			m.forgetExempt(p)
+		} else {
+			delete(m.stored, p)
 		}
-		delete(m.stored, p)
 	}
 	for _, p := range pagesWithin(m.guarded, lo, hi) {
 		m.unguard(p, p+emu.PageSize, false)

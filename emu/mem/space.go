@@ -10,8 +10,9 @@
 //
 // A page whose code an engine has translated is guarded: the host maps it
 // read-only until someone writes to it, which first makes the engine forget the
-// translation. Writes of the system call layer go through the same door. A page that is stored to all the time is left writable, and engines check
-// what they execute there (unguarded.go).
+// translation. Writes of the system call layer go through the same door. A page
+// that is stored to all the time is left writable, and engines check what they
+// execute there (exempt.go).
 //
 // A Space is not safe for concurrent use.
 package mem
@@ -108,10 +109,10 @@ type Space struct {
 	vmas  vmaList
 	// guarded has the pages that hold translated code, by page number.
 	guarded map[emu.Addr]bool
-	// stored has the pages to which was stored while they were guarded, unguarded how many of them are not any more (unguarded.go).
-	stored    map[emu.Addr]storedPage
-	unguarded int
-	guards    uint64 // counts changes to which of them are write-protected
+	// stored has the pages to which was stored while they were guarded, exempt how many of them are exempt (exempt.go).
+	stored map[emu.Addr]storedPage
+	exempt int
+	guards uint64 // counts changes to which of them are write-protected
 	// invalidate is called before code in [lo, hi) changes.
 	invalidate func(lo, hi emu.Addr)
 	// files are behind mappings, or were.
