@@ -68,7 +68,7 @@ type Config struct {
 	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Files are what else the guest has open, by descriptor: not if the run is recorded.
+	// Files are what else the guest has open, by descriptor, from 3 on: not if the run is recorded.
 	Files map[int]*os.File
 	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
 	// an input that is a terminal: what it executes does not depend on that.
@@ -237,6 +237,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	if err == nil {
 		err = cfg.checkImage()
+	}
+	if err == nil {
+		err = cfg.checkFiles()
 	}
 	network, known := networks[cfg.Network]
 	if err == nil && !known {

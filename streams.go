@@ -3,8 +3,11 @@ package cgemu
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +21,16 @@ type streams struct {
 	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.
 	ours   []*os.File
 	copies []chan error
+}
+
+// checkFiles refuses descriptors that no file of Files can have.
+func (cfg *Config) checkFiles() error {
+	for _, n := range slices.Sorted(maps.Keys(cfg.Files)) {
+		if n < 3 {
+			return fmt.Errorf("Files: descriptor %d: 3 or more expected", n)
+		}
+	}
+	return nil
 }
 
 // openStreams makes files of the readers and writers of cfg.

@@ -5,7 +5,10 @@ package cgemu_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,6 +34,33 @@ func TestReaders(t *testing.T) {
 	out, err := cgemu.Command("cat").Output()
 	require.NoError(t, err)
 	assert.Empty(t, out, "there is nothing to read")
+}
+
+// TestFiles gives a program files beyond its standard streams.
+func TestFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(name, []byte("text\n"), 0o600))
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	run := func(n int) (string, error) {
+		var out strings.Builder
+		_, err := cgemu.Run(t.Context(), cgemu.Config{Path: "/bin/sh", Args: []string{"sh", "-c", "cat <&7; echo more >&7"}, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Files: map[int]*os.File{n: f}})
+		return out.String(), err
+	}
+	out, err := run(7)
+	require.NoError(t, err)
+	require.Equal(t, "text\n", out)
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "text\nmore\n", string(b))
+	for _, n := range []int{-1, 2} {
+		_, err = run(n)
+		require.EqualError(t, err, fmt.Sprintf("cgemu: Files: descriptor %d: 3 or more expected", n))
+	}
+	f.Close()
+	_, err = run(7)
+	require.ErrorContains(t, err, "file 7: ")
 }
 
 // TestUnreadInput has a program end before it has read its input, from a reader that never ends.

@@ -217,9 +217,11 @@ func addInherited(t *task.Thread) error {
 		}
 		f, e := NewHostFile(k, FileRef{FD: fd}, linux.O_LARGEFILE, fd.Path())
 		if e != 0 {
+			fd.Close()
 			return fmt.Errorf("syscalls: file %d: %w", n, e)
 		}
 		if f.IsDir() && SystemOf(k).Root.only {
+			f.Close(k)
 			return fmt.Errorf("syscalls: file %d is a directory, which would lead out of the root %s", n, SystemOf(k).Config.Root)
 		}
 		f.nameUnnamed()
