@@ -27,7 +27,7 @@ type streams struct {
 func (cfg *Config) checkFiles() error {
 	for _, n := range slices.Sorted(maps.Keys(cfg.Files)) {
 		if n < 3 {
-			return fmt.Errorf("Files: descriptor %d: 3 or more expected", n)
+			return fmt.Errorf("descriptor %d of Files: 3 or more expected", n)
 		}
 	}
 	return nil
