@@ -123,8 +123,6 @@ func nearestFraction(y, x u128) uint64 {
 
 // arctanSmall returns atan(t) for |t| < 1/16.
 func arctanSmall(t wide) wide {
-	z := t.mul(t).fixed(127)
-	const last = 15 // 2^-(8*16) / 33 < 2^-128
-	sum := z.polynomial(inverse(), 1, 2, last, true)
+	sum := atanSeries().sum(t.mul(t).fixed(127), true)
 	return makeWide(t.neg, t.exp+1, t.m.mul128(sum))
 }

@@ -8,7 +8,6 @@ import "sync"
 var (
 	ln2   = wide{exp: -1, m: u128{0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af}}
 	log2e = wide{m: u128{0xb8aa3b295c17f0bb, 0xbe87fed0691d3e89}} // 1 / ln2
-	sqrt2 = wide{m: u128{0xb504f333f9de6484, 0x597d89b3754abe9f}}
 
 	// What the reference has of them.
 	ln2Internal      = ln2.nearest()
@@ -41,7 +40,8 @@ func F2xm1(x F80, cw uint16) Result {
 	product := w.mul(ln2Internal)
 	switch {
 	case w.exp >= -2:
-		product = expm1(w.mul(ln2)).add(expErrors()[breakpoint16(w)])
+		at := &powers()[breakpoint16(w)]
+		product = at.less1.add(at.power.mul(expm1(w.add(at.x.negated()).mul(ln2))))
 	case w.exp >= smallest:
 		// The first term has 67 bits, the sum of the others 64.
 		first := product.internal()
@@ -51,10 +51,11 @@ func F2xm1(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// From 1/4 on the reference adds a correction to the result for a breakpoint,
-// the middle of a sixteenth of the interval between powers of two. What it has
-// of the breakpoints has 67 bits. expErrors tells how much too large they are.
-var expErrors = sync.OnceValue(makeExpErrors)
+// A power is that of a breakpoint, the middle of a sixteenth of the interval between powers of two. From 1/4 on the reference adds a correction
+// to 2^x - 1, of which it has 67 bits.
+type power struct{ x, power, less1 wide }
+
+var powers = sync.OnceValue(makePowers)
 
 // breakpoint16 returns the index of the breakpoint for 1/4 <= |x| < 1.
 func breakpoint16(x wide) int {
@@ -65,22 +66,19 @@ func breakpoint16(x wide) int {
 	return i
 }
 
-func makeExpErrors() *[64]wide {
-	var t [64]wide
+func makePowers() *[64]power {
+	var t [64]power
 	for i := range t {
 		x := wide{neg: i >= 32, exp: i/16%2 - 2, m: u128{hi: uint64(2*(i%16)+33) << 58}}
-		v := expm1(x.mul(ln2))
-		t[i] = v.nearest().add(v.negated())
+		less1 := expm1(x.mul(ln2))
+		t[i] = power{x, less1.add(wide{m: one}), less1.nearest()}
 	}
 	return &t
 }
 
 // expm1 returns e^x - 1 for |x| < ln2.
 func expm1(x wide) wide {
-	// The sum of x^k / (k+1)! over k = 0, 1, ... is positive.
-	z := x.fixed(127)
-	const last = 30 // ln2^31 / 32! < 2^-128
-	sum := z.polynomial(inverseFactorial(), 1, 1, last, x.neg)
+	sum := expSeries().sum(x.fixed(127), x.neg)
 	return makeWide(x.neg, x.exp+1, x.m.mul128(sum))
 }
 
@@ -157,7 +155,7 @@ func log2NearOne(num, den wide) wide {
 	first := num.mul(twoLog2eInternal).internal().div(den.internal()).internal()
 	s := num.div(den)
 	z := s.mul(s).fixed(127)
-	return first.add(first.mul(makeWide(false, 0, z.mul(atanhSeries(z, 1)))))
+	return first.add(first.mul(makeWide(false, 0, z.mul(atanhRest().sum(z, false)))))
 }
 
 // log2p1Large returns log2(1+x) for |x| >= 1/8 and x > -1.
@@ -187,20 +185,11 @@ func log2(exp int, m u128) wide {
 		num := u128{}.sub(m)
 		return log2NearOne(makeWide(true, -1, num), makeWide(false, 1, one.sub(num.shr(2))))
 	}
-	// log2(m) = 2/ln2 * atanh((m-1) / (m+1))
-	num := makeWide(false, 0, m.sub(one))
-	den := makeWide(false, 1, m.shr(1).add(one.shr(1)))
-	if sqrt2.m.less(m) {
-		// Take m/2 instead: (m/2-1) / (m/2+1) = -(2-m) / (m+2). Modulo 2^128,
-		// 2 is zero.
-		exp++
-		num = makeWide(true, 0, u128{}.sub(m))
-		den = makeWide(false, 2, m.shr(2).add(one.shr(1)))
-	}
 	// The reference takes the logarithm of 1 for just above zero.
 	frac := wide{exp: -200, m: one}
-	if !num.m.isZero() {
-		frac = atanhLog(num.div(den))
+	if m != one {
+		i := int(m.hi >> 58 & 31)
+		frac = logarithms()[i].add(logarithmFrom(m, centre(i)))
 	}
 	if exp == 0 {
 		return frac
@@ -208,18 +197,30 @@ func log2(exp int, m u128) wide {
 	return makeWide(exp < 0, 127, u128{lo: uint64(max(exp, -exp))}).add(frac)
 }
 
-// atanhLog returns 2/ln2 * atanh(s) for |s| <= 0.1716 = (sqrt2-1) / (sqrt2+1).
-func atanhLog(s wide) wide {
-	z := s.mul(s).fixed(127)
-	r := makeWide(s.neg, s.exp+1, s.m.mul128(atanhSeries(z, 0)))
-	r = r.mul(log2e)
-	r.exp++
-	return r
+// logarithms has log2 of the centre of each 32nd of [1, 2).
+var logarithms = sync.OnceValue(makeLogarithms)
+
+func centre(i int) u128 { return u128{hi: uint64(2*i+65) << 57} }
+
+func makeLogarithms() *[32]wide {
+	var t [32]wide
+	sum, before := wide{}, one
+	for i := range t {
+		sum = sum.add(logarithmFrom(centre(i), before))
+		t[i], before = sum, centre(i)
+	}
+	return &t
 }
 
-// atanhSeries returns the sum of z^(k-first) / (2k+1) over k = first, first+1,
-// ... for z <= 0.1716^2.
-func atanhSeries(z u128, first int) u128 {
-	const last = 24 // 0.1716^50 < 2^-127
-	return z.polynomial(inverse(), 2*first+1, 2, last-first, false)
+// logarithmFrom returns log2(m/c) = 2/ln2 * atanh((m-c) / (m+c)) for m and c in [1, 2) that are less than 1/31 apart.
+func logarithmFrom(m, c u128) wide {
+	neg := m.less(c)
+	if neg {
+		m, c = c, m
+	}
+	s := makeWide(neg, 0, m.sub(c)).div(makeWide(false, 1, m.shr(1).add(c.shr(1))))
+	sum := atanSeries().sum(s.mul(s).fixed(127), false)
+	r := makeWide(s.neg, s.exp+1, s.m.mul128(sum)).mul(log2e)
+	r.exp++
+	return r
 }

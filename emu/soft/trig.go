@@ -134,8 +134,14 @@ func exactSine(angle wide, quadrant int) wide {
 	sum := one
 	if angle.exp >= smallest {
 		// Both functions are power series in the square.
-		square := angle.mul(angle).fixed(127)
-		sum = alternating(square, 1-quadrant)
+		s := sineSeries
+		if quadrant != 0 {
+			s = cosineSeries
+		}
+		sum = s().sum(angle.mul(angle).fixed(127), true)
+		if sum == one {
+			sum = one.sub(u128{lo: 1})
+		}
 	}
 	if quadrant != 0 {
 		return makeWide(false, 0, sum)
@@ -168,17 +174,6 @@ func makeSineErrors() *[2][7]wide {
 // smallest is the exponent of the angles from which on the reference does not
 // take a sine for its angle and a cosine for 1, which shows in the rounding.
 const smallest = -68
-
-// alternating returns the sum of (-z)^k / (2k+odd)! over k = 0, 1, ..., which
-// is less than 1.
-func alternating(z u128, odd int) u128 {
-	const last = 16 // (pi/4)^34 / 34! < 2^-128
-	sum := z.polynomial(inverseFactorial(), odd, 2, last, true)
-	if sum == one {
-		sum = one.sub(u128{lo: 1})
-	}
-	return sum
-}
 
 // tangent returns tan(angle + quadrant*pi/2) for |angle| <= pi/4. The reference
 // divides sine and cosine of 67 bits.

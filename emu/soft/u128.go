@@ -126,33 +126,3 @@ func (a u128) digit(next uint64, b u128) (q uint64, rem u128) {
 	}
 	return q, u128{mid, low}
 }
-
-// polynomial returns the sum of z^k * c[first+k*step] over k = 0, ..., n, with the sign of odd powers changed if alternating: numbers with 127 bits
-// after the point, z below 1. Each product is that of mul.
-func (z u128) polynomial(c *[tableSize]u128, first, step, n int, alternating bool) u128 {
-	sign := uint64(0)
-	if alternating {
-		sign = ^uint64(0)
-	}
-	z = z.shl(1)
-	at := first + n*step
-	sum := c[at]
-	for range n {
-		at -= step
-		hi, mid := bits.Mul64(z.hi, sum.hi)
-		h1, l1 := bits.Mul64(z.hi, sum.lo)
-		h2, l2 := bits.Mul64(z.lo, sum.hi)
-		h3, _ := bits.Mul64(z.lo, sum.lo)
-		l2, c2 := bits.Add64(l2, h3, 0)
-		h2 += c2
-		_, c1 := bits.Add64(l1, l2, 0)
-		mid, c3 := bits.Add64(mid, h1, c1)
-		mid, c4 := bits.Add64(mid, h2, 0)
-		hi += c3 + c4
-		// The complement plus one is the negative.
-		lo, carry := bits.Add64(c[at].lo, mid&^1^sign, sign&1)
-		sum.lo = lo
-		sum.hi, _ = bits.Add64(c[at].hi, hi^sign, carry)
-	}
-	return sum
-}

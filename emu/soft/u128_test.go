@@ -39,19 +39,6 @@ func byHalfPiByBits(m uint64, shift int) (n int, rem u128) {
 	}
 }
 
-// polynomialByTerms is polynomial in terms of mul.
-func (z u128) polynomialByTerms(c *[tableSize]u128, first, step, n int, alternating bool) u128 {
-	sum := c[first+n*step]
-	for k := n - 1; k >= 0; k-- {
-		if term := z.mul(sum); alternating {
-			sum = c[first+k*step].sub(term)
-		} else {
-			sum = c[first+k*step].add(term)
-		}
-	}
-	return sum
-}
-
 // checkQuick compares what is quick with what is plain, for operands made of any a and b.
 func checkQuick(t *testing.T, a, b u128, shift int) {
 	b.hi |= 1 << 63
@@ -62,11 +49,6 @@ func checkQuick(t *testing.T, a, b u128, shift int) {
 	gotN, gotRem := u128{lo: b.hi}.shl(uint(shift)).byHalfPi()
 	require.Equal(t, n, gotN, "%x << %d", b.hi, shift)
 	require.Equal(t, rem, gotRem, "%x << %d", b.hi, shift)
-	z := a.shr(2)
-	for _, alternating := range []bool{false, true} {
-		require.Equal(t, z.polynomialByTerms(inverse(), 1, 2, 15, alternating), z.polynomial(inverse(), 1, 2, 15, alternating), "%x", z)
-		require.Equal(t, z.polynomialByTerms(inverseFactorial(), 1, 1, 30, alternating), z.polynomial(inverseFactorial(), 1, 1, 30, alternating), "%x", z)
-	}
 }
 
 // digits returns a digit that is often next to a carry.

@@ -1,6 +1,9 @@
 package soft
 
-import "sync"
+import (
+	"math/bits"
+	"sync"
+)
 
 // A wide is a real number in the precision of intermediate results: its value
 // is m * 2^exp, negated if neg, where m has 127 bits after the point. A wide is
@@ -13,11 +16,14 @@ type wide struct {
 
 // makeWide returns m * 2^exp, negated if neg, where 127 bits of m follow the point.
 func makeWide(neg bool, exp int, m u128) wide {
-	if m.isZero() {
-		return wide{neg: neg}
+	if m.hi == 0 {
+		if m.lo == 0 {
+			return wide{neg: neg}
+		}
+		m, exp = u128{hi: m.lo}, exp-64
 	}
-	z := m.leadingZeros()
-	return wide{neg, exp - int(z), m.shl(z)}
+	z := uint(bits.LeadingZeros64(m.hi)) & 63
+	return wide{neg, exp - int(z), u128{m.hi<<z | m.lo>>1>>(63-z), m.lo << z}}
 }
 
 // mul returns a * b, truncated.
