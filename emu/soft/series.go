@@ -75,7 +75,7 @@ func (s *series) sum(z u128, alternating bool) u128 {
 		part, zeros := upper[0].m, upper[0].zeros
 		for _, u := range upper[1:] {
 			term, _ := bits.Mul64(z.hi, part)
-			part = u.m + (term >> (u.less & 63) ^ sign) + sign&1
+			part = u.m + (term>>(u.less&63) ^ sign) + sign&1
 			zeros = u.zeros
 		}
 		sum = u128{hi: part}.shr(zeros - 1)
