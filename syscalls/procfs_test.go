@@ -67,6 +67,9 @@ func TestProcFiles(t *testing.T) {
 		{"/proc/sys/kernel/hostname", "cgemu\n"},
 		{"/sys/devices/system/cpu/online", "0-2\n"},
 		{"/proc/uptime", "100.00 100.00\n"},
+		{"/proc/interrupts", "           CPU0       CPU1       CPU2       \nLOC:          0          0          0   Local timer interrupts\n"},
+		{"/proc/self/uid_map", "         0          0 4294967295\n"},
+		{"/proc/self/oom_adj", "0\n"},
 	} {
 		assert.Equal(t, tt.want, g.readAll(tt.path), tt.path)
 	}
@@ -77,6 +80,10 @@ func TestProcFiles(t *testing.T) {
 	assert.Contains(t, g.readAll("/proc/self/status"), "\nCapEff:\t0000000000000000\n")
 	assert.NotContains(t, g.readAll("/proc/self/status"), "%!")
 	assert.Equal(t, 3, strings.Count(g.readAll("/proc/cpuinfo"), "processor\t:"))
+	assert.Contains(t, g.readAll("/proc/self/smaps_rollup"), "00400000-")
+	assert.Regexp(t, `(?m)^00400000 default file=\S+ mapped=1 N0=1 kernelpagesize_kB=4$`, g.readAll("/proc/self/numa_maps"))
+	assert.Regexp(t, `^0 0x3 0x[0-9a-f]+ 0x1000 `, g.readAll("/proc/self/syscall"))
+	assert.Contains(t, g.readAll("/proc/softirqs"), "\n       TIMER:          0          0          0\n")
 	assert.Contains(t, g.readAll("/proc/meminfo"), "MemTotal:        8388608 kB\n")
 	g.fails(linux.ENOENT, nr("open"), g.str("/proc/nothing"), linux.O_RDONLY)
 	g.fails(linux.ENOENT, nr("open"), g.str("/proc/2"), linux.O_RDONLY)
@@ -93,6 +100,41 @@ func TestProcFiles(t *testing.T) {
 	g.ok(nr("chdir"), g.str("/proc/self"))
 	assert.Equal(t, "prog\n", g.readAll("comm"))
 	assert.Equal(t, "prog\n", g.readAll("../1000/comm"))
+}
+
+// TestSettableProcFiles writes to files of a process' directory.
+func TestSettableProcFiles(t *testing.T) {
+	g := newGuest(t)
+	for _, tt := range []struct {
+		name, write string
+		fails       linux.Errno
+		then        string
+	}{
+		{"oom_score_adj", "500", 0, "500\n"},
+		{"oom_adj", "15\n", 0, "15\n"},
+		{"oom_score_adj", "1001", linux.EINVAL, "1000\n"},
+		{"oom_adj", "-17", linux.EACCES, "15\n"},
+		{"oom_adj", "-18", linux.EINVAL, "15\n"},
+		{"coredump_filter", "0x1ff07", 0, "00000107\n"},
+		{"coredump_filter", "all", linux.EINVAL, "00000107\n"},
+		{"timerslack_ns", "70000", 0, "70000\n"},
+		{"timerslack_ns", "0", 0, "50000\n"},
+		{"uid_map", "0 0 1", linux.EPERM, "         0          0 4294967295\n"},
+		{"setgroups", "deny", linux.EPERM, "allow\n"},
+	} {
+		fd := g.ok(nr("open"), g.str("/proc/self/"+tt.name), linux.O_WRONLY|linux.O_TRUNC)
+		if tt.fails == 0 {
+			g.ok(nr("write"), fd, g.str(tt.write), uint64(len(tt.write)))
+		} else {
+			g.fails(tt.fails, nr("write"), fd, g.str(tt.write), uint64(len(tt.write)))
+		}
+		assert.Equal(t, tt.then, g.readAll("/proc/self/"+tt.name), "%s after %q", tt.name, tt.write)
+	}
+	fd := g.ok(nr("open"), g.str("/proc/self/clear_refs"), linux.O_WRONLY)
+	g.ok(nr("write"), fd, g.str("1"), 1)
+	g.fails(linux.EINVAL, nr("write"), fd, g.str("6"), 1)
+	g.fails(linux.EACCES, nr("open"), g.str("/proc/self/clear_refs"), linux.O_RDONLY)
+	g.fails(linux.EACCES, nr("open"), g.str("/proc/self/pagemap"), linux.O_RDWR)
 }
 
 // TestLinksIntoProc checks that links of the host lead to our /proc, not to the host's.

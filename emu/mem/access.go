@@ -86,17 +86,47 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 	return done
 }
 
-// Poke writes b at a whatever the page's permissions, as a debugger or a loader does.
+// Peek copies memory at a into b whatever the pages' permissions, as a debugger does, and returns how many bytes could be read.
+func (m *Space) Peek(a emu.Addr, b []byte) int {
+	n := m.reachable(a, uint64(len(b)), 0)
+	if n == 0 || m.settle(a, a+emu.Addr(n), false) != nil {
+		return 0
+	}
+	done := 0
+	for uint64(done) < n {
+		at := a + emu.Addr(done)
+		v := m.VMA(at)
+		to := b[done:min(n, uint64(v.Hi-a))]
+		var got int
+		if v.Prot&Read != 0 {
+			got = copyCareful(to, m.host.view(at, uint64(len(to))))
+		} else {
+			got = m.whatever(at, uint64(len(to)), Read, func(there []byte) int { return copyCareful(to, there) })
+		}
+		if done += got; got < len(to) {
+			break
+		}
+	}
+	return done
+}
+
+// Poke writes b at a whatever the pages' permissions, as a debugger or a loader does, and returns how many bytes could be written.
 func (m *Space) Poke(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), 0)
 	if n == 0 || m.settle(a, a+emu.Addr(n), true) != nil {
 		return 0
 	}
 	n = m.fetch(a, n, true)
+	m.Unguard(a.PageDown(), (a + emu.Addr(n)).PageUp())
+	m.journal.keep(m, a, a+emu.Addr(n))
+	return m.whatever(a, n, Read|Write, func(there []byte) int { return copyCareful(there, b[:n]) })
+}
+
+// whatever hands the n bytes at a to do while the host has prot for their pages, which no guard may be on.
+func (m *Space) whatever(a emu.Addr, n uint64, prot Prot, do func(there []byte) int) int {
 	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
-	m.Unguard(lo, hi)
-	m.host.protectPages(lo, hi, Read|Write)
-	got := copyCareful(m.host.view(a, n), b[:n])
+	m.host.protectPages(lo, hi, prot)
+	got := do(m.host.view(a, n))
 	for p := lo; p < hi; p += emu.PageSize {
 		m.host.protectPages(p, p+emu.PageSize, m.onHost(*m.VMA(p)).Prot)
 	}

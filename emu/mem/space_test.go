@@ -66,6 +66,26 @@ func TestReadAndWriteStopWhereMemoryDoes(t *testing.T) {
 	}
 }
 
+// TestPeek reads what may not be read, and leaves it as it was; so do pages that are guarded.
+func TestPeek(t *testing.T) {
+	m := newSpace(t)
+	mapAnon(t, m, 0x10000, 1, Read|Write|Exec)
+	mapAnon(t, m, 0x11000, 1, Read|Write)
+	data := bytes.Repeat([]byte("peek"), page/2)
+	require.Equal(t, 2*page, m.Write(0x10000, data))
+	m.Guard(0x10000, 0x11000)
+	require.NoError(t, m.Protect(0x11000, 0x12000, 0))
+	got := make([]byte, 3*page)
+	require.Equal(t, 2*page, m.Peek(0x10000, got))
+	require.Equal(t, data, got[:2*page])
+	require.Equal(t, page-1, m.Peek(0x11001, got))
+	require.Equal(t, page, m.Read(0x10000, got), "what may not be read can still not be")
+	require.Zero(t, m.Peek(0x12000, got))
+	require.Equal(t, 4, m.Poke(0x11000, []byte("poke")))
+	require.Equal(t, 4, m.Peek(0x11000, got[:4]))
+	require.Equal(t, "poke", string(got[:4]))
+}
+
 // TestNowhere has the host's kernel fail to read and fill memory that is not there, whatever its size.
 func TestNowhere(t *testing.T) {
 	m := newSpace(t)

@@ -86,7 +86,7 @@ func DeviceName(mode uint32, rdev uint64) string {
 
 // openDevice opens a memory device.
 func openDevice(name string, rdev uint64, flags int) File {
-	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: "/dev/" + name}
+	b := OpenedBase("/dev/"+name, flags)
 	if rdev == devRandom || rdev == devURandom {
 		return &RandomDevice{b}
 	}

@@ -140,7 +140,7 @@ func (fs *System) ownFile(name string) bool {
 func numbered(k *task.Kernel, r FileRef, st host.Stat, ino uint64, flags int, guest string) *HostFile {
 	SystemOf(k).Inodes.Open[ino]++
 	return &HostFile{
-		FileBase: FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: guest},
+		FileBase: OpenedBase(guest, flags),
 		FileRef:  r, Mode: st.Mode, blocks: mayBlock(st), Ino: ino, hostIno: st.Ino, Dev: st.Dev, Rdev: st.Rdev,
 	}
 }

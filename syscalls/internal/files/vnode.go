@@ -199,9 +199,14 @@ func (n *VNode) directories(t *task.Thread) (dirs uint64) {
 	return dirs
 }
 
+// OpenedBase is the FileBase of what is opened at path. Its flags are those that F_GETFL shows.
+func OpenedBase(path string, flags int) FileBase {
+	return FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: path}
+}
+
 // OpenAt opens n, found at path.
 func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errno) {
-	b := FileBase{Flags: flags &^ (linux.O_CREAT | linux.O_EXCL | linux.O_NOCTTY | linux.O_TRUNC | linux.O_CLOEXEC), Path: path}
+	b := OpenedBase(path, flags)
 	if flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {
 		return nil, linux.EEXIST
 	}
@@ -226,7 +231,7 @@ func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errn
 	if n.Open != nil {
 		return n.Open(t, flags)
 	}
-	if flags&linux.O_ACCMODE != linux.O_RDONLY && n.Mode&0o222 == 0 {
+	if mode := flags & linux.O_ACCMODE; mode != linux.O_RDONLY && n.Mode&0o222 == 0 || mode != linux.O_WRONLY && n.Mode&0o444 == 0 {
 		return nil, linux.EACCES
 	}
 	return &VirtualFile{FileBase: b, Node: n}, 0

@@ -178,3 +178,27 @@ func numaNode() *files.VNode {
 		}),
 	})
 }
+
+// interrupts is /proc/interrupts (Documentation/filesystems/proc.rst): there were none.
+func interrupts(t *task.Thread) []byte {
+	b := perCPU(fmt.Appendf(nil, "%11s", ""), t, "CPU%-8[1]d")
+	b = perCPU(append(b, "\nLOC: "...), t, "%10[2]d ")
+	return append(b, "  Local timer interrupts\n"...)
+}
+
+// softirqs is /proc/softirqs.
+func softirqs(t *task.Thread) []byte {
+	b := perCPU(fmt.Appendf(nil, "%20s", ""), t, "CPU%-8[1]d")
+	for _, name := range []string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"} {
+		b = perCPU(fmt.Appendf(b, "\n%12s:", name), t, " %10[2]d")
+	}
+	return append(b, '\n')
+}
+
+// perCPU appends to b a column for each CPU: its number, or 0.
+func perCPU(b []byte, t *task.Thread, format string) []byte {
+	for i := range t.Kernel.Config.CPUs {
+		b = fmt.Appendf(b, format, i, 0)
+	}
+	return b
+}

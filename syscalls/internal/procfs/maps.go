@@ -42,39 +42,63 @@ func mapLine(v mem.VMA) string {
 	return line + "\n"
 }
 
-// smapsText is /proc/PID/smaps. All that is mapped is resident, as mincore(2) says, too.
+// A residence is how much of memory is where, in KiB.
+type residence struct{ size, file, anon, locked uint64 }
+
+// residenceOf says that all that is mapped is resident, as mincore(2) says, too.
+func residenceOf(v mem.VMA) residence {
+	r := residence{size: v.Len() >> 10}
+	if v.File {
+		r.file = r.size
+	} else {
+		r.anon = r.size
+	}
+	if v.Locked {
+		r.locked = r.size
+	}
+	return r
+}
+
+func (r *residence) add(o residence) {
+	r.size, r.file, r.anon, r.locked = r.size+o.size, r.file+o.file, r.anon+o.anon, r.locked+o.locked
+}
+
+// text is what smaps says of it, or smaps_rollup (Documentation/filesystems/proc.rst).
+func (r *residence) text(rollup bool) string {
+	var b strings.Builder
+	for _, l := range []struct {
+		name        string
+		kib         uint64
+		maps, total bool // whether smaps has it, and smaps_rollup
+	}{
+		{"Size", r.size, true, false}, {"KernelPageSize", 4, true, false}, {"MMUPageSize", 4, true, false}, {"Rss", r.size, true, true}, {"Pss", r.size, true, true},
+		{"Pss_Dirty", r.anon, false, true}, {"Pss_Anon", r.anon, false, true}, {"Pss_File", r.file, false, true}, {"Pss_Shmem", 0, false, true},
+		{"Shared_Clean", 0, true, true}, {"Shared_Dirty", 0, true, true}, {"Private_Clean", r.file, true, true}, {"Private_Dirty", r.anon, true, true},
+		{"Referenced", r.size, true, true}, {"Anonymous", r.anon, true, true}, {"AnonHugePages", 0, true, true},
+		{"Swap", 0, true, true}, {"SwapPss", 0, true, true}, {"Locked", r.locked, true, true},
+	} {
+		if rollup && l.total || !rollup && l.maps {
+			fmt.Fprintf(&b, "%-15s %8d kB\n", l.name+":", l.kib)
+		}
+	}
+	return b.String()
+}
+
+// smapsText is /proc/PID/smaps.
 func smapsText(p *task.Process) string {
 	var b strings.Builder
 	for _, v := range p.Vmas() {
-		b.WriteString(mapLine(v))
-		kib := v.Len() >> 10
-		flags := "VmFlags:"
+		r := residenceOf(v)
+		b.WriteString(mapLine(v) + r.text(false) + "THPeligible:           0\nVmFlags:")
 		for i, bit := range []mem.Prot{mem.Read, mem.Write, mem.Exec} {
 			if v.Prot&bit != 0 {
-				flags += " " + []string{"rd", "wr", "ex"}[i]
+				b.WriteString([]string{" rd", " wr", " ex"}[i])
 			}
 		}
 		if v.Shared {
-			flags += " sh"
+			b.WriteString(" sh")
 		}
-		var anon, locked uint64
-		if !v.File {
-			anon = kib
-		}
-		if v.Locked {
-			locked = kib
-		}
-		for _, l := range []struct {
-			name string
-			kib  uint64
-		}{
-			{"Size", kib}, {"KernelPageSize", 4}, {"MMUPageSize", 4}, {"Rss", kib}, {"Pss", kib}, {"Shared_Clean", 0}, {"Shared_Dirty", 0},
-			{"Private_Clean", kib - anon}, {"Private_Dirty", anon}, {"Referenced", kib}, {"Anonymous", anon}, {"AnonHugePages", 0},
-			{"Swap", 0}, {"SwapPss", 0}, {"Locked", locked},
-		} {
-			fmt.Fprintf(&b, "%-15s %8d kB\n", l.name+":", l.kib)
-		}
-		b.WriteString("THPeligible:           0\n" + flags + "\n")
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -50,19 +51,21 @@ func taskNode(o *task.Thread) *files.VNode {
 	text := func(f func() string) *files.VNode {
 		return files.FileNode(func(*task.Thread) []byte { return []byte(f()) })
 	}
-	return files.DirNode(map[string]*files.VNode{
-		"exe":     files.MagicNode(func(*task.Thread) string { return unlessGone(p, p.Exe) }),
-		"cwd":     files.MagicNode(func(*task.Thread) string { cwd, _ := files.CwdPath(o); return unlessDead(o, cwd) }),
-		"root":    files.MagicNode(func(*task.Thread) string { return unlessDead(o, "/") }),
-		"cmdline": text(func() string { return cmdlineText(p) }),
-		"environ": text(func() string { return environText(p) }),
-		"comm": files.WritableNode(func() string { return o.Comm + "\n" },
-			func(t *task.Thread, b []byte) linux.Errno { return writeComm(o, t, b) }),
-		"maps":   text(func() string { return mapsText(p) }),
-		"smaps":  text(func() string { return smapsText(p) }),
-		"stat":   text(func() string { return statText(o) }),
-		"statm":  text(func() string { return statmText(p) }),
-		"status": text(func() string { return statusText(o) }),
+	nodes := map[string]*files.VNode{
+		"exe":          files.MagicNode(func(*task.Thread) string { return unlessGone(p, p.Exe) }),
+		"cwd":          files.MagicNode(func(*task.Thread) string { cwd, _ := files.CwdPath(o); return unlessDead(o, cwd) }),
+		"root":         files.MagicNode(func(*task.Thread) string { return unlessDead(o, "/") }),
+		"cmdline":      text(func() string { return cmdlineText(p) }),
+		"environ":      text(func() string { return environText(p) }),
+		"maps":         text(func() string { return mapsText(p) }),
+		"smaps":        text(func() string { return smapsText(p) }),
+		"smaps_rollup": text(func() string { return smapsRollupText(p) }),
+		"numa_maps":    text(func() string { return numaMapsText(p) }),
+		"mem":          memoryNode(o, "mem", 0o600, func(f memoryFile) files.File { return &processMemory{f} }),
+		"pagemap":      memoryNode(o, "pagemap", 0o400, func(f memoryFile) files.File { return &pageMap{f} }),
+		"stat":         text(func() string { return statText(o) }),
+		"statm":        text(func() string { return statmText(p) }),
+		"status":       text(func() string { return statusText(o) }),
 		"auxv": text(func() string {
 			var b linux.Pack
 			for _, a := range p.Program.Auxv {
@@ -71,25 +74,28 @@ func taskNode(o *task.Thread) *files.VNode {
 			}
 			return string(b)
 		}),
-		"net":       procNet,
-		"limits":    text(func() string { return limitsText(p) }),
-		"mounts":    files.TextNode(mountsText),
-		"mountinfo": files.TextNode(mountinfoText),
-		"children":  text(func() string { return childrenText(o) }),
-		"cgroup":    files.TextNode("0::/\n"),
-		"oom_score_adj": files.WritableNode(func() string { return fmt.Sprintln(p.OomAdj) },
-			func(t *task.Thread, b []byte) linux.Errno { return writeOomAdj(p, t, b) }),
-		"ns":          nsNode(),
-		"oom_score":   files.TextNode("0\n"),
-		"wchan":       files.TextNode("0"),
-		"personality": text(func() string { return fmt.Sprintf("%08x\n", p.Persona) }),
-		"loginuid":    files.TextNode("4294967295"),
-		"sessionid":   files.TextNode("4294967295"),
-		"io":          files.TextNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
-		"schedstat":   text(func() string { return fmt.Sprintf("%d 0 1\n", p.Usage().Total()) }),
-		"fd":          fdDir(o, func(fd int) *files.VNode { return fdLink(o, fd) }),
-		"fdinfo":      fdDir(o, func(fd int) *files.VNode { return fdInfo(o, fd) }),
-	})
+		"net":            procNet,
+		"limits":         text(func() string { return limitsText(p) }),
+		"mounts":         files.TextNode(mountsText),
+		"mountinfo":      files.TextNode(mountinfoText),
+		"children":       text(func() string { return childrenText(o) }),
+		"cgroup":         files.TextNode("0::/\n"),
+		"ns":             nsNode(),
+		"oom_score":      files.TextNode("0\n"),
+		"wchan":          files.TextNode("0"),
+		"personality":    text(func() string { return fmt.Sprintf("%08x\n", p.Persona) }),
+		"loginuid":       files.TextNode("4294967295"),
+		"sessionid":      files.TextNode("4294967295"),
+		"io":             files.TextNode("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
+		"schedstat":      text(func() string { return fmt.Sprintf("%d 0 1\n", p.Usage().Total()) }),
+		"fd":             fdDir(o, func(fd int) *files.VNode { return fdLink(o, fd) }),
+		"fdinfo":         fdDir(o, func(fd int) *files.VNode { return fdInfo(o, fd) }),
+		"mountstats":     mountstatsNode,
+		"syscall":        syscallNode(o),
+		"timens_offsets": files.TextNode("monotonic           0         0\nboottime            0         0\n"),
+	}
+	maps.Copy(nodes, settable(o))
+	return files.DirNode(nodes)
 }
 
 // unlessGone is s, or nothing if p has ended and is a zombie.
@@ -155,6 +161,37 @@ const (
 		"23 21 0:21 / /sys ro,relatime shared:3 - sysfs sysfs ro\n" +
 		"24 21 0:22 / /dev/pts rw,relatime shared:4 - devpts devpts rw,mode=620,ptmxmode=666\n"
 )
+
+// mountstatsNode is /proc/PID/mountstats (Documentation/filesystems/proc.rst), which names what is mounted.
+var mountstatsNode = secret(func(*task.Thread) string {
+	var b strings.Builder
+	for line := range strings.Lines(mountsText) {
+		f := strings.Fields(line)
+		fmt.Fprintf(&b, "device %s mounted on %s with fstype %s\n", f[0], f[1], f[2])
+	}
+	return b.String()
+})
+
+// secret is a file that only its owner may read.
+func secret(text func(t *task.Thread) string) *files.VNode {
+	n := files.FileNode(func(t *task.Thread) []byte { return []byte(text(t)) })
+	n.Mode = linux.S_IFREG | 0o400
+	return n
+}
+
+// syscallNode is /proc/PID/syscall (proc_pid_syscall(5)): the system call in which a thread waits, or which reads this.
+func syscallNode(o *task.Thread) *files.VNode {
+	return secret(func(t *task.Thread) string {
+		if o != t && o.Call.Wait == nil {
+			return "running\n"
+		}
+		text := fmt.Sprint(o.Call.Nr)
+		for i := range 6 {
+			text += fmt.Sprintf(" %#x", o.Call.Args.Uint(i))
+		}
+		return text + fmt.Sprintf(" %#x %#x\n", o.CPU.Regs[emu.RSP], uint64(o.CPU.RIP))
+	})
+}
 
 // childrenText is /proc/PID/task/TID/children.
 func childrenText(o *task.Thread) string {
@@ -245,30 +282,6 @@ func limitsText(p *task.Process) string {
 		fmt.Fprintf(&b, "%-25s %-20s %-20s %-10s\n", name, show(p.Limits[i].Cur), show(p.Limits[i].Max), unit)
 	}
 	return b.String()
-}
-
-// writeComm sets t's name, as pthread_setname_np(3) does for another thread. Only threads of the same process may.
-func writeComm(t *task.Thread, by *task.Thread, b []byte) linux.Errno {
-	if by.Process != t.Process {
-		return linux.EINVAL
-	}
-	name, _, _ := strings.Cut(string(b), "\x00")
-	t.SetComm(name)
-	return 0
-}
-
-// writeOomAdj sets oom_score_adj. It has no effect, since memory never runs out.
-func writeOomAdj(p *task.Process, _ *task.Thread, b []byte) linux.Errno {
-	const limit = 1000 // OOM_SCORE_ADJ_MAX
-	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	switch {
-	case err != nil || n < -limit || n > limit:
-		return linux.EINVAL
-	case n < 0:
-		return linux.EACCES // for the superuser
-	}
-	p.OomAdj = n
-	return 0
 }
 
 // absentNode is /proc/PID of a process that the guest can name although it is not there: init, or the shell that is the

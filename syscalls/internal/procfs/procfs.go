@@ -50,9 +50,12 @@ func init() {
 		"devices": files.DirNode(map[string]*files.VNode{"system": files.DirNode(map[string]*files.VNode{"cpu": cpu, "node": numaNode()})}),
 		"block":   empty, "bus": empty, "fs": empty, "module": empty,
 		"class": files.DirNode(map[string]*files.VNode{"block": empty}), "dev": files.DirNode(map[string]*files.VNode{"block": empty, "char": empty}),
-		"kernel": files.DirNode(map[string]*files.VNode{"mm": files.DirNode(map[string]*files.VNode{"transparent_hugepage": files.DirNode(map[string]*files.VNode{
-			"enabled": files.TextNode("always [madvise] never\n"),
-		})})}),
+		"kernel": files.DirNode(map[string]*files.VNode{"mm": settingsNode(map[string]string{
+			"transparent_hugepage/enabled": "always [madvise] never", "transparent_hugepage/defrag": "always defer defer+madvise [madvise] never",
+			"transparent_hugepage/shmem_enabled": "always within_size advise [never] deny force", "transparent_hugepage/use_zero_page": "1",
+			"transparent_hugepage/hpage_pmd_size": "2097152", "hugepages/hugepages-2048kB/nr_hugepages": "0", "hugepages/hugepages-2048kB/free_hugepages": "0",
+			"hugepages/hugepages-2048kB/resv_hugepages": "0", "hugepages/hugepages-2048kB/surplus_hugepages": "0", "hugepages/hugepages-2048kB/nr_overcommit_hugepages": "0",
+		}, nil)}),
 	}))
 }
 
@@ -85,8 +88,25 @@ var procFiles = sync.OnceValue(func() map[string]*files.VNode {
 		"cmdline":     files.TextNode("cgemu\n"),
 		"net":         files.LinkNode(func(*task.Thread) string { return "self/net" }),
 		"sys":         lateNode(procSys),
+		"interrupts":  files.FileNode(interrupts),
+		"softirqs":    files.FileNode(softirqs),
+		"pressure":    settingsNode(map[string]string{"cpu": noPressure, "io": noPressure, "memory": noPressure}, nil),
+		"tty":         settingsNode(map[string]string{"drivers": ttyDrivers}, nil),
+		"misc":        files.TextNode(""),
+		"consoles":    files.TextNode(""),
+		"execdomains": files.TextNode("0-0\tLinux           \t[kernel]\n"),
 	}
 })
+
+const (
+	// noPressure is what /proc/pressure says of everything (Documentation/accounting/psi.rst): nobody ever waits for it.
+	noPressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+	ttyDrivers = "/dev/tty             /dev/tty        5       0 system:/dev/tty\n" +
+		"/dev/console         /dev/console    5       1 system:console\n" +
+		"/dev/ptmx            /dev/ptmx       5       2 system\n" +
+		"pty_slave            /dev/pts      136 0-1048575 pty:slave\n" +
+		"pty_master           /dev/ptm      128 0-1048575 pty:master"
+)
 
 // uuid is a random UUID (RFC 9562, version 4).
 func uuid(k *task.Kernel) string {

@@ -48,6 +48,7 @@ type Process struct {
 	dumpable, Subreaper, NoNewPriv, thpOff uint64
 	Persona                                uint32 // personality(2)
 	OomAdj                                 int    // /proc/PID/oom_score_adj
+	CoreFilter                             uint32 // /proc/PID/coredump_filter
 	// Membarrier are the commands of membarrier(2) that it has registered for.
 	Membarrier int
 	// LockFuture says that memory is locked when it is mapped (mlockall(2), MCL_FUTURE).
@@ -141,7 +142,7 @@ type Thread struct {
 
 func newProcess(k *Kernel) *Process {
 	p := &Process{
-		Kernel: k, PID: k.newID(), memory: &uio.Memory{}, Signals: &sigTable{}, dumpable: 1,
+		Kernel: k, PID: k.newID(), memory: &uio.Memory{}, Signals: &sigTable{}, dumpable: 1, CoreFilter: 0x33,
 		Posix: map[uint64]*PosixTimer{},
 	}
 	p.exitSignal, p.Started = linux.SIGCHLD, k.Now()

@@ -1,0 +1,200 @@
+package procfs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/syscalls/internal/files"
+	"github.com/cgemu/cgemu/syscalls/internal/linux"
+	"github.com/cgemu/cgemu/syscalls/internal/task"
+	"github.com/cgemu/cgemu/syscalls/internal/uio"
+)
+
+// chunk is how much of a process' memory is copied at a time.
+const chunk = 64 << 10
+
+// memoryNode is /proc/PID/name, a file about the memory that the process has when it is opened: mem or pagemap.
+func memoryNode(o *task.Thread, name string, mode uint32, of func(memoryFile) files.File) *files.VNode {
+	n := &files.VNode{Mode: linux.S_IFREG | mode}
+	n.Open = func(t *task.Thread, flags int) (files.File, linux.Errno) {
+		if mode&0o222 == 0 && flags&linux.O_ACCMODE != linux.O_RDONLY {
+			return nil, linux.EACCES
+		}
+		base := files.OpenedBase(fmt.Sprintf("/proc/%d/%s", o.TID, name), flags)
+		return of(memoryFile{FileBase: base, node: n, process: o.Process, space: o.Process.Mem}), 0
+	}
+	return n
+}
+
+// A memoryFile is what an open mem and an open pagemap have in common.
+type memoryFile struct {
+	files.FileBase
+	node    *files.VNode
+	process *task.Process
+	space   *mem.Space
+	pos     int64
+}
+
+func (*memoryFile) Traits() files.Traits { return files.Unpollable }
+
+func (f *memoryFile) Reopen(t *task.Thread, flags int) (files.File, linux.Errno) {
+	return f.node.OpenAt(t, f.Path, flags)
+}
+
+func (f *memoryFile) Stat(t *task.Thread) (files.Stat, linux.Errno) {
+	return f.node.Stat(t, f.Path), 0
+}
+
+func (f *memoryFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.Errno) {
+	if whence == linux.SEEK_CUR {
+		off += f.pos
+	}
+	if off < 0 || whence != linux.SEEK_SET && whence != linux.SEEK_CUR {
+		return 0, linux.EINVAL
+	}
+	f.pos = off
+	return off, 0
+}
+
+// gone reports whether the process has ended, or executed a program.
+func (f *memoryFile) gone() bool { return f.process.Exited || f.process.Mem != f.space }
+
+// transfer moves bytes of v to or from off, or where f stands if off is negative, by parts. A part that moves fewer than it is to ends the transfer, with its error if it is the first.
+func (f *memoryFile) transfer(v []uio.Iovec, off int64, part func(v []uio.Iovec, at emu.Addr, n uint64) (uint64, linux.Errno)) (done uint64, e linux.Errno) {
+	at := off
+	if off < 0 {
+		at = f.pos
+	}
+	for total := uio.Total(v); done < total && !f.gone(); {
+		n := min(total-done, chunk)
+		moved, err := part(uio.Skip(v, done), emu.Addr(at)+emu.Addr(done), n)
+		if done += moved; moved < n {
+			e = err
+			break
+		}
+	}
+	if done > 0 {
+		e = 0
+	}
+	if off < 0 {
+		f.pos += int64(done)
+	}
+	return done, e
+}
+
+// A processMemory is /proc/PID/mem: what permissions a page has does not matter (FOLL_FORCE).
+type processMemory struct{ memoryFile }
+
+func (f *processMemory) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	buf := make([]byte, min(uio.Total(v), chunk))
+	return f.transfer(v, off, func(v []uio.Iovec, at emu.Addr, n uint64) (uint64, linux.Errno) {
+		got := f.space.Peek(at, buf[:n])
+		if got == 0 {
+			return 0, linux.EIO
+		}
+		put, e := t.Scatter(v, buf[:got])
+		return uint64(put), e
+	})
+}
+
+func (f *processMemory) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	return f.transfer(v, off, func(v []uio.Iovec, at emu.Addr, n uint64) (uint64, linux.Errno) {
+		b, e := t.Gather(v, n)
+		if e != 0 {
+			return 0, e
+		}
+		return f.poke(at, b), linux.EIO
+	})
+}
+
+// poke writes b at a, but not to what others see too and this process may not write to.
+func (f *processMemory) poke(a emu.Addr, b []byte) (done uint64) {
+	for done < uint64(len(b)) {
+		at := a + emu.Addr(done)
+		v := f.space.VMA(at)
+		if v == nil || v.Shared && v.Prot&mem.Write == 0 {
+			break
+		}
+		part := b[done:min(uint64(len(b)), uint64(v.Hi-a))]
+		n := f.space.Poke(at, part)
+		if done += uint64(n); n < len(part) {
+			break
+		}
+	}
+	return done
+}
+
+// A pageMap is /proc/PID/pagemap: 64 bits for each page (Documentation/admin-guide/mm/pagemap.rst). All that is mapped is said to be in memory, as
+// mincore(2) says, too; where, only the superuser is told.
+type pageMap struct{ memoryFile }
+
+const (
+	pageEntry   = 8
+	pageAlone   = 1 << 56
+	pageOfFile  = 1 << 61
+	pagePresent = 1 << 63
+)
+
+func (f *pageMap) Read(t *task.Thread, v []uio.Iovec, off int64) (uint64, linux.Errno) {
+	if at := max(off, 0); uio.Total(v)%pageEntry != 0 || at%pageEntry != 0 || off < 0 && f.pos%pageEntry != 0 {
+		return 0, linux.EINVAL
+	}
+	const end = emu.Addr(1<<47) / emu.PageSize * pageEntry
+	return f.transfer(v, off, func(v []uio.Iovec, at emu.Addr, n uint64) (uint64, linux.Errno) {
+		var b linux.Pack
+		for to := min(at+emu.Addr(n), end); at < to; at += pageEntry {
+			b.U64(f.entry(at / pageEntry * emu.PageSize))
+		}
+		put, e := t.Scatter(v, b)
+		return uint64(put), e
+	})
+}
+
+func (f *pageMap) entry(page emu.Addr) uint64 {
+	switch v := f.space.VMA(page); {
+	case v == nil:
+		return 0
+	case v.File || v.Shared:
+		return pagePresent | pageOfFile
+	}
+	return pagePresent | pageAlone
+}
+
+// smapsRollupText is /proc/PID/smaps_rollup.
+func smapsRollupText(p *task.Process) string {
+	vmas := p.Vmas()
+	if len(vmas) == 0 {
+		return ""
+	}
+	var all residence
+	for _, v := range vmas {
+		all.add(residenceOf(v))
+	}
+	return fmt.Sprintf("%-72s [rollup]\n", fmt.Sprintf("%08x-%08x ---p 00000000 00:00 0 ", uint64(vmas[0].Lo), uint64(vmas[len(vmas)-1].Hi))) + all.text(true)
+}
+
+// numaMapsText is /proc/PID/numa_maps (numa(7)): there is one node, and the default policy.
+func numaMapsText(p *task.Process) string {
+	var b strings.Builder
+	for _, v := range p.Vmas() {
+		fmt.Fprintf(&b, "%08x default", uint64(v.Lo))
+		pages := v.Len() / emu.PageSize
+		switch v.Path {
+		case "":
+		case "[heap]":
+			b.WriteString(" heap")
+		case "[stack]":
+			b.WriteString(" stack")
+		default:
+			b.WriteString(" file=" + v.Path)
+		}
+		if v.File {
+			fmt.Fprintf(&b, " mapped=%d N0=%[1]d kernelpagesize_kB=4\n", pages)
+		} else {
+			fmt.Fprintf(&b, " anon=%d dirty=%[1]d N0=%[1]d kernelpagesize_kB=4\n", pages)
+		}
+	}
+	return b.String()
+}
