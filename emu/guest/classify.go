@@ -59,7 +59,7 @@ var emulated = opSet{
 	x86.FNSTENV: true, x86.FLDENV: true, x86.FNSAVE: true, x86.FRSTOR: true,
 	x86.PUSHF: true, x86.POPF: true,
 	x86.RDFSBASE: true, x86.RDGSBASE: true, x86.WRFSBASE: true, x86.WRGSBASE: true,
-	x86.INT1: true, x86.INT3: true,
+	x86.INT1: true, x86.INT3: true, x86.IRET: true, x86.RETF: true, x86.JMPF: true,
 }
 
 // privileged are the instructions that raise #GP in user code, MOV to and from control and debug

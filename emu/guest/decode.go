@@ -20,6 +20,9 @@ type Insn struct {
 // Next returns the address behind the instruction.
 func (g *Insn) Next() emu.Addr { return g.PC + emu.Addr(g.Len) }
 
+// Far reports whether g is a far transfer, which package sem executes: it may go on anywhere.
+func (g *Insn) Far() bool { return g.Op == x86.IRET || g.Op == x86.RETF || g.Op == x86.JMPF }
+
 // Dest returns where a direct branch goes.
 func (g *Insn) Dest() emu.Addr { return g.Next() + emu.Addr(g.Target) }
 

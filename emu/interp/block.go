@@ -145,7 +145,7 @@ func (e *Engine) executes(g *guest.Insn) func(*sem.Machine, *emu.CPU, *guest.Ins
 		return func(*sem.Machine, *emu.CPU, *guest.Insn) *emu.Fault { return nil }
 	case guest.Plain, guest.Push, guest.Pop, guest.Leave, guest.Lea, guest.String:
 	case guest.Emulated:
-		if hooks.Repeats(&g.Inst) && g.Op.IsString() {
+		if hooks.Repeats(&g.Inst) && g.Op.IsString() || g.Far() {
 			return nil
 		}
 	default:

@@ -125,7 +125,7 @@ func (e *Engine) record(c *emu.CPU, b *block, counts bool) {
 		k.Return(last.PC, c.RIP, rsp, counts)
 	case last.Flow == x86.FlowJmpInd && k.Resumes(b.pc):
 		k.Resume(c.Regs[emu.R14], c.RIP, rsp)
-	case last.Flow == x86.FlowJmpInd && (k.Passes(b.pc) || !k.Same(b.pc, c.RIP)):
+	case last.Flow == x86.FlowJmpInd && k.Passes(b.pc), (last.Flow == x86.FlowJmpInd || last.Far()) && !k.Same(b.pc, c.RIP):
 		k.Flow(last.PC, c.RIP, rsp, counts)
 	case b.calls.leaves[0] && c.RIP == last.Next() || b.calls.leaves[1] && c.RIP == last.Dest():
 		k.Jump(last.PC, c.RIP, counts)

@@ -141,7 +141,7 @@ func (e *Engine) fault(c *emu.CPU, b *block, i int, f *emu.Fault) *emu.Stop {
 // special executes b's instruction i, the last one, or one that repeats. left says that b does not go on behind it.
 func (e *Engine) special(c *emu.CPU, b *block, i int) (stop *emu.Stop, left bool) {
 	in := &b.insns[i]
-	if in.Kind == guest.Rep || in.Kind == guest.Emulated {
+	if in.Kind == guest.Rep || in.Kind == guest.Emulated && !in.Far() {
 		return e.repeat(c, b, i)
 	}
 	return e.last(c, b, i), true
@@ -164,6 +164,8 @@ func (e *Engine) last(c *emu.CPU, b *block, i int) *emu.Stop {
 		return e.leave(b, i)
 	case guest.CallNoRedir:
 		return e.callNoRedir(c, b, i)
+	case guest.Emulated:
+		return e.transferFar(c, b, i)
 	case guest.FetchFault:
 		return e.fault(c, b, i, fetchFault(in.Next()))
 	case guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
@@ -182,6 +184,17 @@ func (e *Engine) callNoRedir(c *emu.CPU, b *block, i int) *emu.Stop {
 		e.finish(&b.insns[i])
 	}
 	c.RIP = emu.Addr(c.Regs[emu.RAX])
+	return e.leave(b, i)
+}
+
+// transferFar executes a far transfer.
+func (e *Engine) transferFar(c *emu.CPU, b *block, i int) *emu.Stop {
+	if f := e.machine.Execute(c, &b.insns[i].Insn); f != nil {
+		return e.fault(c, b, i, f)
+	}
+	if e.watching() {
+		e.finish(&b.insns[i])
+	}
 	return e.leave(b, i)
 }
 

@@ -41,8 +41,11 @@ func (e *Engine) trap(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		e.meter() // RDTSC asks how much was executed
 	}
 	e.noteAnswer(g, c, asked)
-	if g.Op == x86.POPF {
+	switch {
+	case g.Op == x86.POPF:
 		e.noteBehindPOPF(c.RIP)
+	case g.Far() && e.calls != nil && !e.calls.Same(pc, c.RIP):
+		e.told(e.calls.Flow, pc, c.RIP)
 	}
 	return c.RIP, nil
 }

@@ -108,6 +108,7 @@ func systemRows() rows {
 		x86.RDFSBASE: {emulated: rdbase(fsBase)}, x86.RDGSBASE: {emulated: rdbase(gsBase)},
 		x86.WRFSBASE: {emulated: wrbase(fsBase)}, x86.WRGSBASE: {emulated: wrbase(gsBase)},
 		x86.INT1: {emulated: (*Machine).interrupt}, x86.INT3: {emulated: (*Machine).interrupt}, x86.INT: {emulated: (*Machine).interrupt},
+		x86.IRET: {emulated: (*Machine).iret}, x86.RETF: {emulated: (*Machine).farReturn}, x86.JMPF: {emulated: (*Machine).farJump},
 
 		// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT that with a segment.
 		x86.MOV: {emulated: (*Machine).segment}, x86.PUSH: {emulated: (*Machine).segment}, x86.POP: {emulated: (*Machine).segment},
