@@ -561,8 +561,10 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 
 // loadCPU puts c into the state block.
 func (e *Engine) loadCPU(c *emu.CPU) {
-	for i, x := range c.Regs {
-		e.set(stRegs+8*i, x)
+	// copy would move 16 bytes at a time, which waits for what generated code has stored, and has it wait.
+	regs := e.arena.words(stRegs, len(c.Regs))
+	for i := range c.Regs {
+		regs[i] = c.Regs[i]
 	}
 	// The host would check alignment, or trap, in Go's code too.
 	e.stepFlags = c.Flags & emu.StepFlags
@@ -574,8 +576,9 @@ func (e *Engine) loadCPU(c *emu.CPU) {
 
 // storeCPU takes c from the state block.
 func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
+	regs := e.arena.words(stRegs, len(c.Regs))
 	for i := range c.Regs {
-		c.Regs[i] = e.get(stRegs + 8*i)
+		c.Regs[i] = regs[i]
 	}
 	c.Flags = e.get(stFlags)&emu.UserFlags | e.stepFlags | emu.FlagR1 | emu.FlagIF
 	c.FSBase = e.get(stFSBase)
