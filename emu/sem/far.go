@@ -41,16 +41,21 @@ func checkFar(selector uint16, rip uint64, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
+// farFromStack reads where g goes, and what else lies behind it on the stack, and says what going there raises.
+func (m *Machine) farFromStack(c *emu.CPU, g *guest.Insn, words []uint64) *emu.Fault {
+	if f := m.farWords(emu.Addr(c.Regs[emu.RSP]), g, words); f != nil {
+		return f
+	}
+	return checkFar(uint16(words[1]), words[0], g)
+}
+
 // iret implements IRET: RIP, CS, flags, RSP and SS lie on the stack.
 func (m *Machine) iret(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	var w [5]uint64
-	if f := m.farWords(emu.Addr(c.Regs[emu.RSP]), g, w[:]); f != nil {
+	switch f := m.farFromStack(c, g, w[:]); {
+	case f != nil:
 		return f
-	}
-	if f := checkFar(uint16(w[1]), w[0], g); f != nil {
-		return f
-	}
-	if uint16(w[4]) != selectors[2] {
+	case uint16(w[4]) != selectors[2]:
 		return generalProtection()
 	}
 	c.RIP, c.Regs[emu.RSP] = emu.Addr(w[0]), w[3]
@@ -61,10 +66,7 @@ func (m *Machine) iret(c *emu.CPU, g *guest.Insn) *emu.Fault {
 // farReturn implements RETF.
 func (m *Machine) farReturn(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	var w [2]uint64
-	if f := m.farWords(emu.Addr(c.Regs[emu.RSP]), g, w[:]); f != nil {
-		return f
-	}
-	if f := checkFar(uint16(w[1]), w[0], g); f != nil {
+	if f := m.farFromStack(c, g, w[:]); f != nil {
 		return f
 	}
 	c.RIP = emu.Addr(w[0])
