@@ -273,6 +273,12 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		}
 		n, e := files.AddFD(t, f, int(arg), cmd == linux.F_DUPFD_CLOEXEC)
 		return uint64(n), e
+	case linux.F_DUPFD_QUERY:
+		g, e := files.GetRawFile(t, int(int32(arg)))
+		if f != g {
+			return 0, e
+		}
+		return 1, 0
 	case linux.F_GETFD:
 		if files.Of(t).FDs.Entries[fd].Cloexec {
 			return linux.FD_CLOEXEC, 0

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -99,7 +100,11 @@ func (m *Space) Fork() (*Space, error) {
 func (m *Space) forkVMA(n *Space, v VMA, lend bool) (err error) {
 	src := v.file()
 	if v.Shared && src != nil {
-		return n.host.mapPages(v, src)
+		err := n.host.mapPages(v, src)
+		if errors.Is(err, fs.ErrPermission) { // what is mapped for writing was sealed against that since (F_SEAL_FUTURE_WRITE)
+			err = m.host.mapAgain(&n.host, v)
+		}
+		return err
 	}
 	if m.onDemand(&v) {
 		if err := n.host.mapPages(v, src); err != nil || v.Wipe {

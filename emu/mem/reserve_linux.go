@@ -97,6 +97,15 @@ func (r *reservation) mapPages(v VMA, src *os.File) error {
 	return err
 }
 
+// mapAgain maps the shared pages of v in to, as they are in r, which asks nothing of their file.
+func (r *reservation) mapAgain(to *reservation, v VMA) error {
+	_, _, e := unix.Syscall6(unix.SYS_MREMAP, r.base+uintptr(v.Lo), 0, uintptr(v.Len()), unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED, to.base+uintptr(v.Lo), 0)
+	if e != 0 {
+		return e
+	}
+	return to.protectPages(v.Lo, v.Hi, v.Prot)
+}
+
 func (r *reservation) unmapPages(lo, hi emu.Addr) error {
 	if lo, hi = r.whole(lo, hi); lo >= hi {
 		return nil

@@ -97,6 +97,7 @@ func (r *reservation) unmapPages(lo, hi emu.Addr) error {
 func (r *reservation) protectPages(lo, hi emu.Addr, prot Prot) error { return nil }
 
 func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error { return errMoved }
+func (r *reservation) mapAgain(*reservation, VMA) error                   { return errMoved }
 func (r *reservation) discardPages(lo, hi emu.Addr) error                 { return errMoved }
 func (r *reservation) removePages(lo, hi emu.Addr) error                  { return errMoved }
 
