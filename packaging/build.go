@@ -40,7 +40,7 @@ func choose(names string) error {
 func (t target) runs() string {
 	switch t {
 	case target{"linux", "amd64"}:
-		return "yes; with Linux before 5.9 or a CPU before x86-64-v3 by the interpreter, some ten times slower"
+		return "yes; with Linux before 5.9 or a CPU before x86-64-v3 by the interpreter, 8 to 18 times slower"
 	case target{"linux", "arm64"}:
 		return "yes, by the interpreter"
 	case target{"windows", "amd64"}:

@@ -154,7 +154,7 @@ func description(t target) string {
 	text := "cgemu runs programs on a CPU and a Linux of its own, counts the instructions\nthey execute by source line, exactly and the same every time, and writes " +
 		"the\nfile that Cachegrind writes."
 	if t.Arch != "amd64" {
-		text += "\nOn this architecture an interpreter executes them, some ten times slower;\nthe counts are the same. --image has the libraries of dynamic ones."
+		text += "\nOn this architecture an interpreter executes them, 8 to 18 times slower;\nthe counts are the same. --image has the libraries of dynamic ones."
 	}
 	return text
 }

@@ -26,7 +26,7 @@ var countingOptions = []string{
 
 // replayOptions are those that --replay takes besides: where output goes, and how the run is made.
 var replayOptions = []string{
-	"replay", "cachegrind-out-file", "callgrind-out-file", "out-format", "tool", "log-file", "quiet", "verbose", "strace", "progress", "view", "engine", "debug", "verify", "sandbox", "help",
+	"replay", "cachegrind-out-file", "callgrind-out-file", "out-format", "tool", "log-file", "quiet", "verbose", "strace", "progress", "view", "engine", "debug", "verify", "sandbox", "no-cache", "help",
 }
 
 // alike are options that say the same: one of them that is given to --replay replaces the other.

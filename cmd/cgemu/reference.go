@@ -136,7 +136,7 @@ var runCommand = sync.OnceValue(func() *usage.Command {
 				choiceOption("--stdio", "auto|pipe|host", "what the guest sees of its standard files: pipes, whatever they are, so that counts do not "+
 					"depend on where output goes; or what they are on the host. auto: host if input and output are both terminals, otherwise pipe (auto)"),
 				choiceOption("--etc", "fixed|host", "/etc/ld.so.cache, passwd, group, nsswitch.conf, localtime and timezone: so that counts do not depend on "+
-					"what is installed, or as on the host (fixed; host with --root, --sysroot and --compat)"),
+					"what is installed, or as on the host (fixed; host with --root, --image, --sysroot and --compat)"),
 				choiceOption("--time", "virtual|real", "the guest's clocks and sleeps (virtual)"),
 				valueOption("--date", "DATE|now", "when its virtual clock begins, as 2026-12-31 or 2026-12-31T23:59:59, UTC (2030-01-01; now with --network=host)"),
 				valueOption("--seed", "N", "seed of all the guest takes for random (0)"),

@@ -561,11 +561,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 
 // loadCPU puts c into the state block.
 func (e *Engine) loadCPU(c *emu.CPU) {
-	// copy would move 16 bytes at a time, which waits for what generated code has stored, and has it wait.
-	regs := e.arena.words(stRegs, len(c.Regs))
-	for i := range c.Regs {
-		regs[i] = c.Regs[i]
-	}
+	copy(e.arena.words(stRegs, len(c.Regs)), c.Regs[:])
 	// The host would check alignment, or trap, in Go's code too.
 	e.stepFlags = c.Flags & emu.StepFlags
 	e.set(stFlags, c.Flags&emu.UserFlags&^emu.StepFlags|emu.FlagR1|emu.FlagIF)
@@ -576,6 +572,7 @@ func (e *Engine) loadCPU(c *emu.CPU) {
 
 // storeCPU takes c from the state block.
 func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
+	// copy would load 16 bytes at a time, which waits for the two stores of generated code.
 	regs := e.arena.words(stRegs, len(c.Regs))
 	for i := range c.Regs {
 		c.Regs[i] = regs[i]

@@ -1,6 +1,9 @@
 package files
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
@@ -238,10 +241,25 @@ func (s *Stat) encode() []byte {
 	return b
 }
 
+// born is when a file was made, as far as its times tell: none is older. Files that are not on the disk do not say.
+func (s *Stat) born() (at host.Time, ok bool) {
+	if s.Dev != VirtualDev {
+		return host.Time{}, false
+	}
+	return slices.MinFunc([]host.Time{s.Atime, s.Mtime, s.Ctime}, func(a, b host.Time) int {
+		return cmp.Or(cmp.Compare(a.Sec, b.Sec), cmp.Compare(a.Nsec, b.Nsec))
+	}), true
+}
+
 // EncodeStatx is struct statx (include/uapi/linux/stat.h).
 func (s *Stat) EncodeStatx() []byte {
 	var b linux.Pack
-	b.U32(linux.STATX_BASIC_STATS)
+	born, ok := s.born()
+	if ok {
+		b.U32(linux.STATX_BASIC_STATS | linux.STATX_BTIME)
+	} else {
+		b.U32(linux.STATX_BASIC_STATS)
+	}
 	b.U32(emu.PageSize)
 	b.U64(0) // attributes
 	b.U32(uint32(s.Nlink))
@@ -253,7 +271,7 @@ func (s *Stat) EncodeStatx() []byte {
 	b.I64(s.Size)
 	b.U64(s.blocks())
 	b.U64(0) // attributes_mask
-	for _, x := range []host.Time{s.Atime, {}, s.Ctime, s.Mtime} {
+	for _, x := range []host.Time{s.Atime, born, s.Ctime, s.Mtime} {
 		b.I64(x.Sec)
 		b.U32(uint32(x.Nsec))
 		b.U32(0)

@@ -192,8 +192,11 @@ const (
 // SPLICE_F_NONBLOCK is a flag of splice(2), tee(2) and vmsplice(2).
 const SPLICE_F_NONBLOCK = 2
 
-// STATX_BASIC_STATS is what statx(2) tells of as stat(2) does: no birth time, no mount id.
-const STATX_BASIC_STATS = 0x7ff
+// STATX_BASIC_STATS is what statx(2) tells of as stat(2) does, STATX_BTIME the birth time.
+const (
+	STATX_BASIC_STATS = 0x7ff
+	STATX_BTIME       = 0x800
+)
 
 // Limits of xattr(7).
 const (

@@ -59,28 +59,30 @@ var remembered = map[optionKey]struct {
 	{linux.SOL_TCP, 25}: {-1 << 31, 1<<31 - 1, 0, linux.AF_INET, linux.SOCK_STREAM}, // TCP_NOTSENT_LOWAT
 	{linux.SOL_TCP, 30}: {0, 1, 0, linux.AF_INET, linux.SOCK_STREAM},                // TCP_FASTOPEN_CONNECT
 
-	{linux.SOL_IP, 1}:  {0, 255, 0, linux.AF_INET, 0},   // IP_TOS
-	{linux.SOL_IP, 2}:  {-1, 255, 64, linux.AF_INET, 0}, // IP_TTL
-	{linux.SOL_IP, 8}:  {0, 1, 0, linux.AF_INET, 0},     // IP_PKTINFO
-	{linux.SOL_IP, 10}: {0, 5, 1, linux.AF_INET, 0},     // IP_MTU_DISCOVER
-	{linux.SOL_IP, 11}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVERR
-	{linux.SOL_IP, 12}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVTTL
-	{linux.SOL_IP, 13}: {0, 1, 0, linux.AF_INET, 0},     // IP_RECVTOS
-	{linux.SOL_IP, 15}: {0, 1, 0, linux.AF_INET, 0},     // IP_FREEBIND
-	{linux.SOL_IP, 24}: {0, 1, 0, linux.AF_INET, 0},     // IP_BIND_ADDRESS_NO_PORT
-	{linux.SOL_IP, 33}: {-1, 255, 1, linux.AF_INET, 0},  // IP_MULTICAST_TTL
-	{linux.SOL_IP, 34}: {0, 1, 1, linux.AF_INET, 0},     // IP_MULTICAST_LOOP
-	{linux.SOL_IP, 49}: {0, 1, 1, linux.AF_INET, 0},     // IP_MULTICAST_ALL
+	{linux.SOL_IP, 1}:  {0, 255, 0, linux.AF_INET, 0},                             // IP_TOS
+	{linux.SOL_IP, 2}:  {-1, 255, 64, linux.AF_INET, 0},                           // IP_TTL
+	{linux.SOL_IP, 8}:  {0, 1, 0, linux.AF_INET, 0},                               // IP_PKTINFO
+	{linux.SOL_IP, 10}: {0, 5, 1, linux.AF_INET, 0},                               // IP_MTU_DISCOVER
+	{linux.SOL_IP, 11}: {0, 1, 0, linux.AF_INET, 0},                               // IP_RECVERR
+	{linux.SOL_IP, 12}: {0, 1, 0, linux.AF_INET, 0},                               // IP_RECVTTL
+	{linux.SOL_IP, 13}: {0, 1, 0, linux.AF_INET, 0},                               // IP_RECVTOS
+	{linux.SOL_IP, 15}: {0, 1, 0, linux.AF_INET, 0},                               // IP_FREEBIND
+	{linux.SOL_IP, 24}: {0, 1, 0, linux.AF_INET, 0},                               // IP_BIND_ADDRESS_NO_PORT
+	{linux.SOL_IP, 32}: {-1 << 31, 1<<31 - 1, 0, linux.AF_INET, linux.SOCK_DGRAM}, // IP_MULTICAST_IF
+	{linux.SOL_IP, 33}: {-1, 255, 1, linux.AF_INET, 0},                            // IP_MULTICAST_TTL
+	{linux.SOL_IP, 34}: {0, 1, 1, linux.AF_INET, 0},                               // IP_MULTICAST_LOOP
+	{linux.SOL_IP, 49}: {0, 1, 1, linux.AF_INET, 0},                               // IP_MULTICAST_ALL
 
-	{linux.SOL_IPV6, 16}: {-1, 255, 64, linux.AF_INET6, 0}, // IPV6_UNICAST_HOPS
-	{linux.SOL_IPV6, 18}: {-1, 255, 1, linux.AF_INET6, 0},  // IPV6_MULTICAST_HOPS
-	{linux.SOL_IPV6, 19}: {0, 1, 1, linux.AF_INET6, 0},     // IPV6_MULTICAST_LOOP
-	{linux.SOL_IPV6, 23}: {0, 5, 1, linux.AF_INET6, 0},     // IPV6_MTU_DISCOVER
-	{linux.SOL_IPV6, 25}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVERR
-	{linux.SOL_IPV6, 49}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVPKTINFO
-	{linux.SOL_IPV6, 51}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVHOPLIMIT
-	{linux.SOL_IPV6, 66}: {0, 1, 0, linux.AF_INET6, 0},     // IPV6_RECVTCLASS
-	{linux.SOL_IPV6, 67}: {-1, 255, 0, linux.AF_INET6, 0},  // IPV6_TCLASS
+	{linux.SOL_IPV6, 16}: {-1, 255, 64, linux.AF_INET6, 0},            // IPV6_UNICAST_HOPS
+	{linux.SOL_IPV6, 17}: {0, 1, 0, linux.AF_INET6, linux.SOCK_DGRAM}, // IPV6_MULTICAST_IF
+	{linux.SOL_IPV6, 18}: {-1, 255, 1, linux.AF_INET6, 0},             // IPV6_MULTICAST_HOPS
+	{linux.SOL_IPV6, 19}: {0, 1, 1, linux.AF_INET6, 0},                // IPV6_MULTICAST_LOOP
+	{linux.SOL_IPV6, 23}: {0, 5, 1, linux.AF_INET6, 0},                // IPV6_MTU_DISCOVER
+	{linux.SOL_IPV6, 25}: {0, 1, 0, linux.AF_INET6, 0},                // IPV6_RECVERR
+	{linux.SOL_IPV6, 49}: {0, 1, 0, linux.AF_INET6, 0},                // IPV6_RECVPKTINFO
+	{linux.SOL_IPV6, 51}: {0, 1, 0, linux.AF_INET6, 0},                // IPV6_RECVHOPLIMIT
+	{linux.SOL_IPV6, 66}: {0, 1, 0, linux.AF_INET6, 0},                // IPV6_RECVTCLASS
+	{linux.SOL_IPV6, 67}: {-1, 255, 0, linux.AF_INET6, 0},             // IPV6_TCLASS
 
 	{linux.SOL_NETLINK, 3}: {0, 1, 0, linux.AF_NETLINK, 0}, // NETLINK_PKTINFO
 	{linux.SOL_NETLINK, 5}: {0, 1, 0, linux.AF_NETLINK, 0}, // NETLINK_NO_ENOBUFS

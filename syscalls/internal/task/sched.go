@@ -17,8 +17,16 @@ type scheduling struct {
 	Nice   int
 	// Cpus is the affinity, nil for all.
 	Cpus cpuSet
+	// Memory is what set_mempolicy(2) sets.
+	Memory MemoryPolicy
 	// IO is nil until ioprio_set(2) is called. CLONE_IO shares it.
 	IO *ioContext
+}
+
+// A MemoryPolicy says on which nodes memory is to be (numa(7)).
+type MemoryPolicy struct {
+	Mode uint32
+	Node bool // whether the one that there is belongs to it
 }
 
 // An ioContext is what Linux's I/O schedulers know of a thread.
