@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
@@ -110,4 +111,41 @@ func AddressSpace(p *task.Process) uint64 {
 		n += v.Len()
 	}
 	return n
+}
+
+// smapsRollupText is /proc/PID/smaps_rollup.
+func smapsRollupText(p *task.Process) string {
+	vmas := p.Vmas()
+	if len(vmas) == 0 {
+		return ""
+	}
+	var all residence
+	for _, v := range vmas {
+		all.add(residenceOf(v))
+	}
+	return fmt.Sprintf("%-72s [rollup]\n", fmt.Sprintf("%08x-%08x ---p 00000000 00:00 0 ", uint64(vmas[0].Lo), uint64(vmas[len(vmas)-1].Hi))) + all.text(true)
+}
+
+// numaMapsText is /proc/PID/numa_maps (numa(7)): there is one node, and the default policy.
+func numaMapsText(p *task.Process) string {
+	var b strings.Builder
+	for _, v := range p.Vmas() {
+		fmt.Fprintf(&b, "%08x default", uint64(v.Lo))
+		pages := v.Len() / emu.PageSize
+		switch v.Path {
+		case "":
+		case "[heap]":
+			b.WriteString(" heap")
+		case "[stack]":
+			b.WriteString(" stack")
+		default:
+			b.WriteString(" file=" + v.Path)
+		}
+		if v.File {
+			fmt.Fprintf(&b, " mapped=%d N0=%[1]d kernelpagesize_kB=4\n", pages)
+		} else {
+			fmt.Fprintf(&b, " anon=%d dirty=%[1]d N0=%[1]d kernelpagesize_kB=4\n", pages)
+		}
+	}
+	return b.String()
 }

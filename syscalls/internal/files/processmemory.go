@@ -1,12 +1,10 @@
-package procfs
+package files
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
-	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -15,14 +13,24 @@ import (
 // chunk is how much of a process' memory is copied at a time.
 const chunk = 64 << 10
 
-// memoryNode is /proc/PID/name, a file about the memory that the process has when it is opened: mem or pagemap.
-func memoryNode(o *task.Thread, name string, mode uint32, of func(memoryFile) files.File) *files.VNode {
-	n := &files.VNode{Mode: linux.S_IFREG | mode}
-	n.Open = func(t *task.Thread, flags int) (files.File, linux.Errno) {
+// MemNode is /proc/PID/mem of o's process.
+func MemNode(o *task.Thread) *VNode {
+	return memoryNode(o, "mem", 0o600, func(f memoryFile) File { return &processMemory{f} })
+}
+
+// PagemapNode is /proc/PID/pagemap.
+func PagemapNode(o *task.Thread) *VNode {
+	return memoryNode(o, "pagemap", 0o400, func(f memoryFile) File { return &pageMap{f} })
+}
+
+// memoryNode is /proc/PID/name, a file about the memory that the process has when it is opened.
+func memoryNode(o *task.Thread, name string, mode uint32, of func(memoryFile) File) *VNode {
+	n := &VNode{Mode: linux.S_IFREG | mode}
+	n.Open = func(t *task.Thread, flags int) (File, linux.Errno) {
 		if mode&0o222 == 0 && flags&linux.O_ACCMODE != linux.O_RDONLY {
 			return nil, linux.EACCES
 		}
-		base := files.OpenedBase(fmt.Sprintf("/proc/%d/%s", o.TID, name), flags)
+		base := OpenedBase(fmt.Sprintf("/proc/%d/%s", o.TID, name), flags)
 		return of(memoryFile{FileBase: base, node: n, process: o.Process, space: o.Process.Mem}), 0
 	}
 	return n
@@ -30,20 +38,20 @@ func memoryNode(o *task.Thread, name string, mode uint32, of func(memoryFile) fi
 
 // A memoryFile is what an open mem and an open pagemap have in common.
 type memoryFile struct {
-	files.FileBase
-	node    *files.VNode
+	FileBase
+	node    *VNode
 	process *task.Process
 	space   *mem.Space
 	pos     int64
 }
 
-func (*memoryFile) Traits() files.Traits { return files.Unpollable }
+func (*memoryFile) Traits() Traits { return Unpollable }
 
-func (f *memoryFile) Reopen(t *task.Thread, flags int) (files.File, linux.Errno) {
+func (f *memoryFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
 	return f.node.OpenAt(t, f.Path, flags)
 }
 
-func (f *memoryFile) Stat(t *task.Thread) (files.Stat, linux.Errno) {
+func (f *memoryFile) Stat(t *task.Thread) (Stat, linux.Errno) {
 	return f.node.Stat(t, f.Path), 0
 }
 
@@ -160,41 +168,4 @@ func (f *pageMap) entry(page emu.Addr) uint64 {
 		return pagePresent | pageOfFile
 	}
 	return pagePresent | pageAlone
-}
-
-// smapsRollupText is /proc/PID/smaps_rollup.
-func smapsRollupText(p *task.Process) string {
-	vmas := p.Vmas()
-	if len(vmas) == 0 {
-		return ""
-	}
-	var all residence
-	for _, v := range vmas {
-		all.add(residenceOf(v))
-	}
-	return fmt.Sprintf("%-72s [rollup]\n", fmt.Sprintf("%08x-%08x ---p 00000000 00:00 0 ", uint64(vmas[0].Lo), uint64(vmas[len(vmas)-1].Hi))) + all.text(true)
-}
-
-// numaMapsText is /proc/PID/numa_maps (numa(7)): there is one node, and the default policy.
-func numaMapsText(p *task.Process) string {
-	var b strings.Builder
-	for _, v := range p.Vmas() {
-		fmt.Fprintf(&b, "%08x default", uint64(v.Lo))
-		pages := v.Len() / emu.PageSize
-		switch v.Path {
-		case "":
-		case "[heap]":
-			b.WriteString(" heap")
-		case "[stack]":
-			b.WriteString(" stack")
-		default:
-			b.WriteString(" file=" + v.Path)
-		}
-		if v.File {
-			fmt.Fprintf(&b, " mapped=%d N0=%[1]d kernelpagesize_kB=4\n", pages)
-		} else {
-			fmt.Fprintf(&b, " anon=%d dirty=%[1]d N0=%[1]d kernelpagesize_kB=4\n", pages)
-		}
-	}
-	return b.String()
 }
