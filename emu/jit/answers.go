@@ -13,24 +13,28 @@ import (
 // answerSkip is the size of the jump by which a block leaves generated code: behind it the block goes on where a routine knew the answer.
 const answerSkip = 5
 
-// answerRoutine returns the routine that may be able to answer g, 0 if there is none.
-func (e *Engine) answerRoutine(g *ginsn) int {
+// answerRoutine returns the routine that may be able to answer g, 0 if there is none, and how many lanes of a vector that approximates.
+func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
 	switch {
 	case e.singleStep || e.crosses(g.Next()):
+		return 0, 0
 	case g.Op == x86.CPUID:
-		return e.stubs.cpuid
+		return e.stubs.cpuid, 0
 	case g.Op == x86.RDTSC || g.Op == x86.RDTSCP:
-		return e.stubs.rdtsc
+		return e.stubs.rdtsc, 0
 	}
-	return 0
+	return e.approximated(&g.Insn)
 }
 
 // emitEmulated emits g, an instruction that Go's code executes: it leaves generated code by x, unless a routine answers.
 func (e *Engine) emitEmulated(g *ginsn, x exit) {
-	routine := e.answerRoutine(g)
+	routine, lanes := e.answerRoutine(g)
 	if routine == 0 {
 		e.emitExit(e.jmp(0), x)
 		return
+	}
+	if lanes > 0 {
+		e.emitStoreLanes(&g.Insn, lanes)
 	}
 	const lea, jmp = 7, 5
 	e.store(slotA, x86.RAX)
@@ -38,8 +42,11 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	e.leaRIP(x86.RDX, e.pos+lea+jmp+answerSkip)
 	e.jmp(routine)
 	e.emitExit(e.jmp(0), x)
-	if g.Op == x86.RDTSCP {
+	switch {
+	case g.Op == x86.RDTSCP:
 		e.movImm(x86.RCX, 0) // there is one CPU, the first
+	case lanes > 0:
+		e.emitLoadLanes(&g.Insn, lanes)
 	}
 	e.emitJump(g.Next())
 }
@@ -111,6 +118,10 @@ func (e *Engine) noteAnswer(g *ginsn, c *emu.CPU, asked [2]uint32) {
 	case x86.RDTSC, x86.RDTSCP:
 		if e.metered && e.Env.TSCCounts() {
 			e.timeBefore = c.Regs[emu.RDX]<<32 + c.Regs[emu.RAX] - uint64(e.pending())
+		}
+	default:
+		if _, lanes := e.approximated(&g.Insn); lanes > 0 && e.get(stApproximations) == 0 {
+			e.set(stApproximations, tableAddr(approximations()))
 		}
 	}
 }

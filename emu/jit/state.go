@@ -76,6 +76,9 @@ const (
 	stAsked      = 0x368 // what CPUID was asked last: EAX and ECX
 	stAnswer     = 0x370 // the answer: EAX, EBX, ECX and EDX
 	stTimeBefore = 0x380 // what RDTSC says less the meters, 0 if that is not known
+	// stLanes has the lanes of an approximation, stApproximations the address of the table of results, 0 before Go knows that somebody asks.
+	stApproximations = 0x3a8
+	stLanes          = 0x3c0
 	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
 	stSteps = 0xa00
 	// stTotals are the totals of calls; lanes of them begin on a cache line.

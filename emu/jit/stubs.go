@@ -19,6 +19,8 @@ type stubs struct {
 	nowhere   int // jumps to where stNowhere says
 	cpuid     int // answers CPUID if it can, rdtsc RDTSC (answers.go)
 	rdtsc     int
+	rcp       int // approximates RCPPS, rsqrt RSQRTPS (approximateroutine.go)
+	rsqrt     int
 	toX87     int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
 	fromX87   int
 	loadMMX   int // where that begins to load what is in MMX

@@ -1,0 +1,149 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"sync"
+
+	"github.com/cgemu/cgemu/emu/guest"
+	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// Where the host's approximations are others than the guest's, generated code finds those of RCPPS and RSQRTPS in a table, a lane at a time in general registers: there are no vector registers to spare. Lanes whose results
+// are special, and operands in memory, are left to Go, which leaving generated code for takes ten times as long.
+
+// approximations has the fractions of results, 12 bits: of 2,048 intervals of RCPPS, by the first 11 bits of the operand's fraction, and of as many of RSQRTPS, by the last bit of the exponent and the first 10
+// bits of the fraction (emu/soft, README.md).
+var approximations = sync.OnceValue(func() *[2 * intervals]uint16 {
+	var t [2 * intervals]uint16
+	rcp, rsqrt := sem.Approximation(x86.RCPSS), sem.Approximation(x86.RSQRTSS)
+	for i := range uint32(intervals) {
+		t[i] = uint16(rcp(127<<23|i<<12) >> 11 & 0xfff)
+		t[intervals+i] = uint16(rsqrt(126<<23+i<<13) >> 11 & 0xfff)
+	}
+	return &t
+})
+
+const intervals = 2048
+
+// approximated returns the routine for g, and how many lanes it makes; 0 if there is none.
+func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
+	switch g.Op {
+	case x86.RCPPS, x86.VRCPPS, x86.RCPSS, x86.VRCPSS:
+		routine = e.stubs.rcp
+	case x86.RSQRTPS, x86.VRSQRTPS, x86.RSQRTSS, x86.VRSQRTSS:
+		routine = e.stubs.rsqrt
+	default:
+		return 0, 0
+	}
+	source := &g.Args[g.NArgs-1]
+	switch {
+	case source.Kind != x86.ArgXMM || e.emulatesWide:
+		return 0, 0
+	case g.Op == x86.RCPPS || g.Op == x86.VRCPPS || g.Op == x86.RSQRTPS || g.Op == x86.VRSQRTPS:
+		return routine, int(source.Size) / 4
+	}
+	return routine, 1
+}
+
+// emitStoreLanes stores the source of g for the routine, with RCX in slotC, and loads into RCX how many bytes there are.
+func (e *Engine) emitStoreLanes(g *guest.Insn, lanes int) {
+	e.moveVector(0x11, g.Args[g.NArgs-1].Reg, lanes > 4)
+	e.rip(g.Args[g.NArgs-1].Reg, stLanes, 0)
+	e.store(slotC, x86.RCX)
+	e.movImm(x86.RCX, uint64(4*lanes))
+}
+
+// moveVector emits vmovups between a register and what e.rip says next.
+func (e *Engine) moveVector(op byte, r x86.Reg, wide bool) {
+	e.byte(0xc5, 0x78|byte(b2i(wide))<<2|byte(b2i(r < 8))<<7, op)
+}
+
+// emitLoadLanes loads what the routine has made of them, as g writes its destination.
+func (e *Engine) emitLoadLanes(g *guest.Insn, lanes int) {
+	dst := g.Args[0].Reg
+	switch {
+	case lanes == 1 && g.Enc == x86.VEX: // vinsertps dst, source, [stLanes], 0
+		e.byte(0xc4, byte(b2i(dst < 8))<<7|0x63, 0x01|(byte(g.Args[1].Reg)^15)<<3, 0x21)
+		e.rip(dst, stLanes, 1)
+		e.byte(0)
+	case lanes == 1: // insertps dst, [stLanes], 0
+		e.byte(0x66, 0x40|byte(dst>>3)<<2, 0x0f, 0x3a, 0x21)
+		e.rip(dst, stLanes, 1)
+		e.byte(0)
+	case g.Enc == x86.VEX:
+		e.moveVector(0x10, dst, lanes > 4)
+		e.rip(dst, stLanes, 0)
+	default: // movups dst, [stLanes]
+		e.byte(0x40|byte(dst>>3)<<2, 0x0f, 0x10)
+		e.rip(dst, stLanes, 0)
+	}
+}
+
+// emitApproximationRoutines emits the routines. They are entered as those of emitAnswerRoutines are, and as emitStoreLanes leaves it.
+func (e *Engine) emitApproximationRoutines() {
+	e.stubs.rcp = e.pos
+	e.emitApproximation(func() (special int) {
+		e.byte(0x8d, 0x14, 0x00) // lea edx, [rax+rax]
+		e.aluImm32(aluSUB, x86.RDX, 1<<24)
+		e.aluImm32(aluCMP, x86.RDX, -4<<24) // exponents 1 to 252
+		special = e.jcc(condAE, 0)
+		e.byte(0x89, 0xc2, 0xc1, 0xea, 12) // mov edx, eax; shr edx, 12
+		e.aluImm32(aluAND, x86.RDX, intervals-1)
+		e.aluImm32(aluAND, x86.RAX, -1<<23)
+		e.byte(0x0f, 0xb7, 0x14, 0x57, 0xc1, 0xe2, 11) // movzx edx, word [rdi+rdx*2]; shl edx, 11
+		e.byte(0x29, 0xc2)                             // sub edx, eax
+		e.aluImm32(aluADD, x86.RDX, 253<<23)
+		return special
+	})
+	e.stubs.rsqrt = e.pos
+	e.emitApproximation(func() (special int) {
+		e.lea32(x86.RDX, x86.RAX, -1<<23)
+		e.aluImm32(aluCMP, x86.RDX, 254<<23) // positive, exponents 1 to 254
+		special = e.jcc(condAE, 0)
+		e.byte(0x89, 0xc2, 0xc1, 0xea, 13) // mov edx, eax; shr edx, 13
+		e.aluImm32(aluAND, x86.RDX, intervals-1)
+		e.byte(0x0f, 0xb7, 0x94, 0x57) // movzx edx, word [rdi+rdx*2+2*intervals]
+		e.u32(2 * intervals)
+		e.byte(0xc1, 0xe2, 11, 0xc1, 0xe8, 23, 0xf7, 0xd8) // shl edx, 11; shr eax, 23; neg eax
+		e.aluImm32(aluADD, x86.RAX, 380)
+		e.byte(0xd1, 0xe8, 0xc1, 0xe0, 23, 0x09, 0xc2) // shr eax, 1; shl eax, 23; or edx, eax
+		return special
+	})
+	e.stubs.end = e.pos
+}
+
+// emitApproximation emits a routine: lane makes EDX of the operand in EAX, with the table at RDI, and returns the site of a jump for one that is special.
+func (e *Engine) emitApproximation(lane func() (special int)) {
+	e.store(slotTmp, x86.RDX)
+	e.saveFlags()
+	e.store(slotTmp2, x86.RAX)
+	e.store(stSpill, x86.RSI)
+	e.store(stSpill+8, x86.RDI)
+	e.load(x86.RDI, stApproximations)
+	e.byte(0x48, 0x85, 0xff) // test rdi, rdi
+	unknown := e.jcc(condE, 0)
+	e.leaRIP(x86.RSI, stLanes-4)
+	loop := e.pos
+	e.byte(0x8b, 0x04, 0x0e) // mov eax, [rsi+rcx]
+	special := lane()
+	e.byte(0x89, 0x14, 0x0e) // mov [rsi+rcx], edx
+	e.aluImm32(aluSUB, x86.RCX, 4)
+	e.jcc(condNE, loop)
+	done := e.jmp(0)
+	e.link(unknown, e.pos)
+	e.link(special, e.pos)
+	e.load(x86.RAX, slotTmp)
+	e.lea(x86.RAX, x86.RAX, -answerSkip)
+	e.store(slotTmp, x86.RAX)
+	e.link(done, e.pos)
+	e.load(x86.RSI, stSpill)
+	e.load(x86.RDI, stSpill+8)
+	e.load(x86.RCX, slotC)
+	e.load(x86.RAX, slotTmp2)
+	e.restoreFlags()
+	e.load(x86.RAX, slotA)
+	e.load(x86.RDX, slotB)
+	e.jmpTo(slotTmp)
+}

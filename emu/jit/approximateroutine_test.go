@@ -1,0 +1,112 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/sem"
+	"github.com/cgemu/cgemu/emu/x86"
+)
+
+// approximationForms are instructions that approximate, with the lanes that they write: of the other lanes some keep what the destination had, some are the first source's or 0.
+var approximationForms = []struct {
+	name, code  string
+	dst, source int
+	lanes       int
+	rsqrt       bool
+	first       int // a register that has the other lanes up to the fourth, -1 for none
+	vex         bool
+}{
+	{"rcpps xmm1, xmm2", "0f 53 ca", 1, 2, 4, false, -1, false},
+	{"rcpps xmm9, xmm2", "44 0f 53 ca", 9, 2, 4, false, -1, false},
+	{"rsqrtps xmm1, xmm10", "41 0f 52 ca", 1, 10, 4, true, -1, false},
+	{"rcpss xmm12, xmm3", "f3 44 0f 53 e3", 12, 3, 1, false, -1, false},
+	{"rsqrtss xmm4, xmm15", "f3 41 0f 52 e7", 4, 15, 1, true, -1, false},
+	{"vrcpps xmm1, xmm2", "c5 f8 53 ca", 1, 2, 4, false, -1, true},
+	{"vrcpps ymm8, ymm2", "c5 7c 53 c2", 8, 2, 8, false, -1, true},
+	{"vrsqrtps ymm1, ymm11", "c4 c1 7c 52 cb", 1, 11, 8, true, -1, true},
+	{"vrsqrtps ymm5, ymm5", "c5 fc 52 ed", 5, 5, 8, true, -1, true},
+	{"vrcpss xmm1, xmm2, xmm3", "c5 ea 53 cb", 1, 3, 1, false, 2, true},
+	{"vrsqrtss xmm9, xmm12, xmm3", "c5 1a 52 cb", 9, 3, 1, true, 12, true},
+}
+
+// TestApproximationRoutines compares what generated code makes of operands with what Go's does, as if the host had other approximations.
+func TestApproximationRoutines(t *testing.T) {
+	was := hostApproximates
+	hostApproximates = func() bool { return false }
+	t.Cleanup(func() { hostApproximates = was })
+	functions := map[bool]func(uint32) uint32{false: sem.Approximation(x86.RCPSS), true: sem.Approximation(x86.RSQRTSS)}
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, form := range approximationForms {
+		t.Run(form.name, func(t *testing.T) {
+			// 200 times, so that Go has made the table known: the flags are those of the comparison in front.
+			m := newMachine(t, fmt.Sprintf("ba c8 00 00 00 39 c0 f9 %s 9c 5b ff ca 75 %02x 0f 05", form.code, 0x100-(2+1+len(assemble(t, form.code))+2+2+2)))
+			for range 300 {
+				var before [16][8]uint32
+				for i := range before {
+					for lane := range before[i] {
+						before[i][lane] = anyNumber(r)
+						binary.LittleEndian.PutUint32(m.cpu.FP[laneAt(i, lane):], before[i][lane])
+					}
+				}
+				m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RSP] = codeAt, 7, uint64(dataAt)+256
+				m.run(emu.StopSyscall)
+				want := before[form.dst]
+				for lane := range want {
+					switch {
+					case lane < form.lanes:
+						want[lane] = again(functions[form.rsqrt], before[form.source][lane], form.dst == form.source)
+					case form.vex && lane >= 4:
+						want[lane] = 0
+					case form.first >= 0:
+						want[lane] = before[form.first][lane]
+					}
+				}
+				var got [8]uint32
+				for lane := range got {
+					got[lane] = binary.LittleEndian.Uint32(m.cpu.FP[laneAt(form.dst, lane):])
+				}
+				require.Equal(t, want, got, "of %x", before[form.source])
+				require.EqualValues(t, emu.FlagZF|emu.FlagPF|emu.FlagCF, m.cpu.Regs[emu.RBX]&0x8d5)
+				require.Equal(t, []uint64{7, 0}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX]})
+			}
+		})
+	}
+}
+
+// again returns f(x), or what 200 calls make of it, each of the result of the one before.
+func again(f func(uint32) uint32, x uint32, own bool) uint32 {
+	n := 1
+	if own {
+		n = 200
+	}
+	for range n {
+		x = f(x)
+	}
+	return x
+}
+
+// anyNumber returns one that is most often one whose approximation is not special, sometimes at the edge of those, or any.
+func anyNumber(r *rand.Rand) uint32 {
+	switch r.IntN(64) {
+	case 0:
+		return r.Uint32()
+	case 1:
+		return specialOperands[r.IntN(len(specialOperands))]
+	}
+	return r.Uint32()&0x7fffff | (1+r.Uint32N(252))<<23
+}
+
+func laneAt(register, lane int) int {
+	if lane < 4 {
+		return emu.XOffXMM + 16*register + 4*lane
+	}
+	return emu.XOffYMMH + 16*register + 4*(lane-4)
+}
