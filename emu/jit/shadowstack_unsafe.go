@@ -20,7 +20,7 @@ import (
 // "Returns").
 //
 // A shadow stack lies near if its places are nearBias beyond those of the guest, so that code knows the distance: it takes no register, and no load. One of the process does, if the host has these
-// addresses free.
+// addresses free: Go's heap, which begins anywhere since Go 1.26, lies there in one process of a few hundred.
 //
 // Pages are made accessible when a CALL first faults on them. A place no CALL
 // wrote to holds 0, and a RET that finds that faults.
