@@ -285,7 +285,11 @@ func (c *testCase) showsFlags() bool {
 
 // storesByFlags reports whether an instruction reads flags and writes memory.
 func storesByFlags(i *x86.Inst) bool {
-	return i.FlagsRead != 0 && i.NRefs > 0 && i.Refs[i.NRefs-1].Kind != x86.Read
+	last := x86.Ref{Kind: x86.Read}
+	for r := range i.References {
+		last = r
+	}
+	return i.FlagsRead != 0 && last.Kind != x86.Read
 }
 
 // fitsUnicorn leaves out what has known differences.

@@ -104,37 +104,6 @@ static void handler(int sig, siginfo_t *info, void *context) {
 	r[REG_RIP] = (long)resume;
 }
 
-static volatile long target, traps, behind;
-
-static void trap(int sig, siginfo_t *info, void *context) {
-	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
-	behind = r[REG_RIP] - target;
-	if (++traps % 3 == 0)
-		r[REG_EFL] &= ~0x100;
-}
-
-// step has IRET set the trap flag.
-static void step(void) {
-	__asm__ volatile(
-		"mov %%rsp, %%rbx\n\t"
-		"lea 1f(%%rip), %%rax\n\t"
-		"mov %%rax, %0\n\t"
-		"push $0x2b\n\t"
-		"push %%rbx\n\t"
-		"push $0x302\n\t"
-		"push $0x33\n\t"
-		"push %%rax\n\t"
-		"iretq\n\t"
-		"ud2\n"
-		"1:\n\t"
-		".byte 0x66, 0x90\n\t"
-		"nop\n\t"
-		".byte 0x0f, 0x1f, 0\n\t"
-		"nop"
-		: "=m"(target) : : "rax", "rbx", "memory");
-	printf("traps %ld, the last one %ld bytes behind\n", traps, behind);
-}
-
 static void wrong(const char *what, long rip, long cs, long ss) {
 	printf("%s: ", what);
 	__asm__ volatile(
@@ -183,10 +152,6 @@ int main(void) {
 	sigaction(SIGSEGV, &a, NULL);
 	sigaction(SIGBUS, &a, NULL);
 	sigaction(SIGILL, &a, NULL);
-	a.sa_sigaction = trap;
-	sigaction(SIGTRAP, &a, NULL);
-	step();
-	step();
 	wrong("right", 0, CODE, DATA);
 	wrong("no code segment", 0, 0, DATA);
 	wrong("the kernel's code segment", 0, 0x10, DATA);

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *error(long r) { return r >= 0 ? "ok" : strerrorname_np(errno); }
+static const char *error(long r) { return r >= 0 ? "ok" : strerror(errno); }
 
 static void transfer(const char *what, long r) { printf("%s: %ld %s\n", what, r, error(r)); }
 

@@ -11,7 +11,7 @@
 enum { DEFAULT, PREFERRED, BIND, INTERLEAVE, LOCAL, MANY };
 enum { F_NODE = 1, F_ADDR = 2, F_ALLOWED = 4, STATIC_NODES = 1 << 15, RELATIVE_NODES = 1 << 14 };
 
-#define R(x) do { errno = 0; long r_ = (long)(x); printf("%-90s %ld %s\n", #x, r_, r_ == -1 ? strerrorname_np(errno) : ""); } while (0)
+#define R(x) do { errno = 0; long r_ = (long)(x); printf("%-90s %ld %s\n", #x, r_, r_ == -1 ? strerror(errno) : ""); } while (0)
 
 static unsigned long none, first = 1, second = 2, both = 3;
 

@@ -62,6 +62,38 @@ static int aligned8(void *p) {
 	return others - before;
 }
 
+static volatile long target, behind;
+static volatile int farTraps;
+
+static void farTrap(int sig, siginfo_t *info, void *context) {
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	behind = r[REG_RIP] - target;
+	if (++farTraps % 3 == 0)
+		r[REG_EFL] &= ~0x100;
+}
+
+// far has IRET set the trap flag.
+static void far(void) {
+	asm volatile(
+		"mov %%rsp, %%rbx\n\t"
+		"lea 1f(%%rip), %%rax\n\t"
+		"mov %%rax, %0\n\t"
+		"push $0x2b\n\t"
+		"push %%rbx\n\t"
+		"push $0x302\n\t"
+		"push $0x33\n\t"
+		"push %%rax\n\t"
+		"iretq\n\t"
+		"ud2\n"
+		"1:\n\t"
+		".byte 0x66, 0x90\n\t"
+		"nop\n\t"
+		".byte 0x0f, 0x1f, 0\n\t"
+		"nop"
+		: "=m"(target) : : "rax", "rbx", "memory");
+	printf("far: %d traps, the last one %ld bytes behind\n", farTraps, behind);
+}
+
 int main(void) {
 	struct sigaction a = {.sa_sigaction = trap, .sa_flags = SA_SIGINFO};
 	sigaction(SIGTRAP, &a, 0);
@@ -83,4 +115,8 @@ int main(void) {
 	printf("last %x\n", other);
 	printf("not there %d", aligned((void *)1));
 	printf(" %x\n", other);
+	a.sa_sigaction = farTrap;
+	sigaction(SIGTRAP, &a, 0);
+	far();
+	far();
 }
