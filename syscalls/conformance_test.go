@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -128,7 +129,7 @@ func runNatively(args []string, env []string) (out string, status int, err error
 var muslLacks = map[string]string{"files": "statx", "threads": "pthread_cond_clockwait"}
 
 // sinceLinux has which Linux a program is about.
-var sinceLinux = map[string][2]int{"timers": {6, 13}}
+var sinceLinux = map[string][2]int{"timers": {6, 13}, "numa": {5, 15}}
 
 // requireLinux skips the test on a host that is older.
 func requireLinux(t *testing.T, since [2]int) {
@@ -180,14 +181,42 @@ func TestConformance(t *testing.T) {
 
 // requireHost skips the test if the host cannot run the program.
 func requireHost(t *testing.T, name string) {
-	if name == "inet6" {
+	switch name {
+	case "inet6":
 		l, err := net.Listen("tcp6", "[::1]:0")
 		if err != nil {
 			t.Skip(err)
 		}
 		l.Close()
+	case "numa":
+		if nodes, err := os.ReadFile("/sys/devices/system/node/online"); err != nil || string(nodes) != "0\n" {
+			t.Skipf("the host has other nodes than the guest: %q, %v", nodes, err)
+		}
+		if _, _, e := unix.Syscall(unix.SYS_GET_MEMPOLICY, 0, 0, 0); e != 0 { // ENOSYS, or EPERM in containers
+			t.Skip("get_mempolicy: ", e)
+		}
+	case "memfile":
+		if err := writeConstant(); err != nil { // proc_mem.force_override of the kernel's command line
+			t.Skip(err)
+		}
 	}
 	requireLinux(t, sinceLinux[name])
+}
+
+// writeConstant writes to memory of this process that may only be read, by way of /proc/self/mem.
+func writeConstant() error {
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	defer unix.Munmap(page)
+	f, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteAt([]byte{1}, int64(reflect.ValueOf(page).Pointer()))
+	return err
 }
 
 // natives are the programs of a test that are run natively, all before the first guest: see starting.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +46,32 @@ func TestReadWrite(t *testing.T) {
 func writeFile(name string, b []byte, mode os.FileMode) error { return os.WriteFile(name, b, mode) }
 
 // TestInotifyPipe writes to a pipe of the host, which has no directory that somebody could watch.
+// TestBirthTime has statx tell when a file was made, and nothing of the kind for what is on no disk.
+func TestBirthTime(t *testing.T) {
+	g := newGuest(t)
+	made := time.Unix(1_000_000_000, 5)
+	require.NoError(t, os.WriteFile(filepath.Join(g.dir, "old"), nil, 0o644))
+	require.NoError(t, os.Chtimes(filepath.Join(g.dir, "old"), made, made))
+	const mask, birth = 0, 80
+	stx := g.room(256)
+	g.ok(nr("statx"), cwd, g.str("old"), 0, linux.STATX_BTIME, stx)
+	require.EqualValues(t, linux.STATX_BASIC_STATS|linux.STATX_BTIME, g.peek32(stx+mask))
+	require.Equal(t, []uint64{1_000_000_000, 5}, []uint64{g.peek64(stx + birth), uint64(g.peek32(stx + birth + 8))})
+	g.ok(nr("statx"), cwd, g.str("/proc/self"), 0, linux.STATX_BTIME, stx)
+	require.EqualValues(t, linux.STATX_BASIC_STATS, g.peek32(stx+mask))
+}
+
+// TestSameDescription asks of which descriptors F_DUPFD_QUERY says that they share a file description.
+func TestSameDescription(t *testing.T) {
+	g := newGuest(t)
+	null := g.str("/dev/null")
+	first, other := g.ok(nr("open"), null, linux.O_RDONLY), g.ok(nr("open"), null, linux.O_RDONLY)
+	require.Zero(t, g.ok(nr("fcntl"), first, linux.F_DUPFD_QUERY, other))
+	require.EqualValues(t, 1, g.ok(nr("fcntl"), first, linux.F_DUPFD_QUERY, g.ok(nr("dup"), first)))
+	g.fails(linux.EBADF, nr("fcntl"), first, linux.F_DUPFD_QUERY, 99)
+	g.fails(linux.EBADF, nr("fcntl"), 99, linux.F_DUPFD_QUERY, first)
+}
+
 func TestInotifyPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)

@@ -121,7 +121,11 @@ func sysGetMempolicy(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if nodes == 0 {
 		return 0, 0
 	}
-	set := make([]byte, (min(room-1, maxNodes)+63)/64*8)
+	size := (room - 1 + 63) / 64 * 8
+	if size > emu.PageSize {
+		return 0, linux.EINVAL
+	}
+	set := make([]byte, size)
 	if len(set) > 0 && p.Node {
 		set[0] = 1
 	}

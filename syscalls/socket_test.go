@@ -53,6 +53,25 @@ func TestPorts(t *testing.T) {
 	g.fails(linux.EACCES, nr("bind"), open(), g.bytes(sin(net.PrivilegedPort-1)), 16)
 }
 
+// TestMulticastInterface sets the interface of datagrams to groups, which is remembered.
+func TestMulticastInterface(t *testing.T) {
+	g := newGuest(t)
+	value, length := g.room(4), g.bytes([]byte{4, 0, 0, 0})
+	const multicastIF, multicastIF6 = 32, 17
+	for _, tt := range []struct {
+		family, level, name uint64
+		value               []byte
+	}{
+		{linux.AF_INET, linux.SOL_IP, multicastIF, []byte{127, 0, 0, 1}},
+		{linux.AF_INET6, linux.SOL_IPV6, multicastIF6, []byte{1, 0, 0, 0}},
+	} {
+		fd := g.ok(nr("socket"), tt.family, linux.SOCK_DGRAM, 0)
+		g.ok(nr("setsockopt"), fd, tt.level, tt.name, g.bytes(tt.value), 4)
+		g.ok(nr("getsockopt"), fd, tt.level, tt.name, value, length)
+		assert.Equal(t, tt.value, g.peek(value, 4))
+	}
+}
+
 // TestConnectTimeout checks that a connection for which the listener has no room ends when Linux gives up.
 func TestConnectTimeout(t *testing.T) {
 	g := newGuest(t)

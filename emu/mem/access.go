@@ -101,7 +101,7 @@ func (m *Space) Peek(a emu.Addr, b []byte) int {
 		if v.Prot&Read != 0 {
 			got = copyCareful(to, m.host.view(at, uint64(len(to))))
 		} else {
-			got = m.whatever(at, uint64(len(to)), Read, func(there []byte) int { return copyCareful(to, there) })
+			got = m.withAccess(at, uint64(len(to)), Read, func(there []byte) int { return copyCareful(to, there) })
 		}
 		if done += got; got < len(to) {
 			break
@@ -119,11 +119,11 @@ func (m *Space) Poke(a emu.Addr, b []byte) int {
 	n = m.fetch(a, n, true)
 	m.Unguard(a.PageDown(), (a + emu.Addr(n)).PageUp())
 	m.journal.keep(m, a, a+emu.Addr(n))
-	return m.whatever(a, n, Read|Write, func(there []byte) int { return copyCareful(there, b[:n]) })
+	return m.withAccess(a, n, Read|Write, func(there []byte) int { return copyCareful(there, b[:n]) })
 }
 
-// whatever hands the n bytes at a to do while the host has prot for their pages, which no guard may be on.
-func (m *Space) whatever(a emu.Addr, n uint64, prot Prot, do func(there []byte) int) int {
+// withAccess calls do with the n bytes at a, whose pages have prot on the host meanwhile. None of them may be guarded.
+func (m *Space) withAccess(a emu.Addr, n uint64, prot Prot, do func(there []byte) int) int {
 	lo, hi := a.PageDown(), (a + emu.Addr(n)).PageUp()
 	m.host.protectPages(lo, hi, prot)
 	got := do(m.host.view(a, n))

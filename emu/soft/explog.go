@@ -51,8 +51,8 @@ func F2xm1(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// A power is that of a breakpoint, the middle of a sixteenth of the interval between powers of two. From 1/4 on the reference adds a correction
-// to 2^x - 1, of which it has 67 bits.
+// A power is 2^x of a breakpoint x, the middle of a sixteenth of the interval between two powers of two. From |x| = 1/4 on the reference adds a
+// correction to less1, which is 2^x - 1 in its 67 bits.
 type power struct{ x, power, less1 wide }
 
 var powers = sync.OnceValue(makePowers)
@@ -200,6 +200,7 @@ func log2(exp int, m u128) wide {
 // logarithms has log2 of the centre of each 32nd of [1, 2).
 var logarithms = sync.OnceValue(makeLogarithms)
 
+// centre is the middle of the i-th 32nd of [1, 2).
 func centre(i int) u128 { return u128{hi: uint64(2*i+65) << 57} }
 
 func makeLogarithms() *[32]wide {

@@ -16,13 +16,14 @@ type series struct {
 	parts [65]struct{ start, middle int }
 }
 
-// upperBits are the first 63 bits of a coefficient, behind so many zeros, fewer by less than those of the coefficient in front.
+// upperBits are the first 63 bits of a coefficient.
 type upperBits struct {
-	m           uint64
-	zeros, less uint
+	m     uint64
+	zeros uint // leading zeros of the coefficient
+	less  uint // how many more of them the coefficient in front has
 }
 
-// seriesBits is how right a sum is, upperRight how right a term from the first bits, which is rounded three times.
+// A sum is off by less than 2^-seriesBits, a term from the first bits, which is rounded three times, by less than 2^-upperRight of itself.
 const (
 	seriesBits = 115
 	upperRight = 59

@@ -27,9 +27,6 @@ func PagemapNode(o *task.Thread) *VNode {
 func memoryNode(o *task.Thread, name string, mode uint32, of func(memoryFile) File) *VNode {
 	n := &VNode{Mode: linux.S_IFREG | mode}
 	n.Open = func(t *task.Thread, flags int) (File, linux.Errno) {
-		if mode&0o222 == 0 && flags&linux.O_ACCMODE != linux.O_RDONLY {
-			return nil, linux.EACCES
-		}
 		base := OpenedBase(fmt.Sprintf("/proc/%d/%s", o.TID, name), flags)
 		return of(memoryFile{FileBase: base, node: n, process: o.Process, space: o.Process.Mem}), 0
 	}

@@ -228,11 +228,11 @@ func (n *VNode) OpenAt(t *task.Thread, path string, flags int) (File, linux.Errn
 	if flags&linux.O_DIRECTORY != 0 {
 		return nil, linux.ENOTDIR
 	}
+	if mode := flags & linux.O_ACCMODE; flags&linux.O_PATH == 0 && (mode != linux.O_RDONLY && n.Mode&0o222 == 0 || mode != linux.O_WRONLY && n.Mode&0o444 == 0) {
+		return nil, linux.EACCES
+	}
 	if n.Open != nil {
 		return n.Open(t, flags)
-	}
-	if mode := flags & linux.O_ACCMODE; mode != linux.O_RDONLY && n.Mode&0o222 == 0 || mode != linux.O_WRONLY && n.Mode&0o444 == 0 {
-		return nil, linux.EACCES
 	}
 	return &VirtualFile{FileBase: b, Node: n}, 0
 }

@@ -15,7 +15,7 @@ func settable(o *task.Thread) map[string]*files.VNode {
 	p := o.Process
 	nodes := map[string]*files.VNode{
 		"comm":            files.WritableNode(func() string { return o.Comm + "\n" }, func(t *task.Thread, b []byte) linux.Errno { return writeComm(o, t, b) }),
-		"oom_score_adj":   files.WritableNode(func() string { return fmt.Sprintln(p.OomAdj) }, func(_ *task.Thread, b []byte) linux.Errno { return writeOomScoreAdj(p, b) }),
+		"oom_score_adj":   files.WritableNode(func() string { return fmt.Sprintln(p.OomScoreAdj) }, func(_ *task.Thread, b []byte) linux.Errno { return writeOomScoreAdj(p, b) }),
 		"oom_adj":         files.WritableNode(func() string { return fmt.Sprintln(oomAdj(p)) }, func(_ *task.Thread, b []byte) linux.Errno { return writeOomAdj(p, b) }),
 		"coredump_filter": files.WritableNode(func() string { return fmt.Sprintf("%08x\n", p.CoreFilter) }, func(_ *task.Thread, b []byte) linux.Errno { return writeCoreFilter(p, b) }),
 		"timerslack_ns": files.WritableNode(func() string {
@@ -77,15 +77,15 @@ func setOomScoreAdj(p *task.Process, n int) linux.Errno {
 	if n < 0 {
 		return linux.EACCES // for the superuser
 	}
-	p.OomAdj = n
+	p.OomScoreAdj = n
 	return 0
 }
 
 func oomAdj(p *task.Process) int {
-	if p.OomAdj == maxOomScoreAdj {
+	if p.OomScoreAdj == maxOomScoreAdj {
 		return maxOomAdj
 	}
-	return p.OomAdj * -oomDisable / maxOomScoreAdj
+	return p.OomScoreAdj * -oomDisable / maxOomScoreAdj
 }
 
 func writeOomAdj(p *task.Process, b []byte) linux.Errno {

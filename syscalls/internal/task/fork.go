@@ -45,7 +45,7 @@ func (p *Process) copy(c CloneArgs) *Process {
 	q.Program, q.Exe, q.Argv, q.Envv = p.Program, p.Exe, p.Argv, p.Envv
 	q.Limits = p.Limits
 	q.dumpable, q.NoNewPriv, q.thpOff, q.Persona = p.dumpable, p.NoNewPriv, p.thpOff, p.Persona
-	q.OomAdj, q.CoreFilter = p.OomAdj, p.CoreFilter
+	q.OomScoreAdj, q.CoreFilter = p.OomScoreAdj, p.CoreFilter
 	q.Membarrier = p.Membarrier
 	if c.Flags&linux.CLONE_SIGHAND != 0 {
 		q.Signals = p.Signals

@@ -47,7 +47,7 @@ type Process struct {
 	// What prctl(2) sets: PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE.
 	dumpable, Subreaper, NoNewPriv, thpOff uint64
 	Persona                                uint32 // personality(2)
-	OomAdj                                 int    // /proc/PID/oom_score_adj
+	OomScoreAdj                            int    // /proc/PID/oom_score_adj
 	CoreFilter                             uint32 // /proc/PID/coredump_filter
 	// Membarrier are the commands of membarrier(2) that it has registered for.
 	Membarrier int

@@ -235,6 +235,23 @@ static void many(void) {
 	printf("many %d %x\n", total, sum(mem + SIZE / 2, SIZE / 2));
 }
 
+// sealed forks when the file of a mapping has been sealed against new ones, where that can be done.
+static void sealed(void) {
+	int fd = memfd_create("sealed", MFD_ALLOW_SEALING), st;
+	ftruncate(fd, 3 * PAGE);
+	char *p = mmap(0, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	fcntl(fd, F_ADD_SEALS, 0x10); // F_SEAL_FUTURE_WRITE
+	pid_t pid = fork();
+	if (!pid) {
+		strcpy(p + PAGE, "from the child");
+		_exit(0);
+	}
+	printf("sealed: %d", pid > 0 && waitpid(pid, &st, 0) == pid && st == 0);
+	printf(" %s\n", p + PAGE);
+	munmap(p, 3 * PAGE);
+	close(fd);
+}
+
 int main(void) {
 	mem = fresh();
 	struct { const char *name; void (*f)(void); } all[] = {
@@ -280,6 +297,7 @@ int main(void) {
 	}
 	printf("%x\n", sum(mem, SIZE));
 	many();
+	sealed();
 	mem = fresh();
 	fflush(stdout);
 	int fds[2];
