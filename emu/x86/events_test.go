@@ -60,7 +60,7 @@ func TestInsnEvents(t *testing.T) {
 		require.Equal(t, want, eventString(&inst, want, rfbm), line)
 		rows++
 	}
-	require.Equal(t, 673, rows)
+	require.Equal(t, 674, rows)
 	require.Equal(t, len(droppedLoads), used)
 }
 
