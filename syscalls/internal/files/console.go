@@ -9,11 +9,6 @@ import (
 
 // The console is the terminal that cgemu runs on. Its settings are the host's; who may use it is ours.
 
-const (
-	TermiosSize = 36 // struct termios as the kernel has it
-	WinsizeSize = 8
-)
-
 // consoleNode is /dev/console, as the terminal is called that cgemu runs on.
 func consoleNode() *VNode {
 	return &VNode{Mode: linux.S_IFCHR | 0o620, Rdev: devConsole, Open: OpenConsole}
@@ -46,7 +41,7 @@ func (f *HostFile) markConsole() {
 
 // stopsWriters reports whether the settings of f say that only those in the foreground write.
 func (f *HostFile) stopsWriters() bool {
-	b := make([]byte, TermiosSize)
+	b := make([]byte, linux.TermiosSize)
 	return f.FD.Ioctl(linux.TCGETS, b) == 0 && linux.Uint32(b[12:])&linux.TOSTOP != 0
 }
 
@@ -70,18 +65,23 @@ func (f *HostFile) terminalIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint
 	}
 	switch req {
 	case linux.TCGETS:
-		return f.ioctlOut(t, req, arg, TermiosSize)
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
+		return f.ioctlOut(t, req, arg, linux.TermiosSize)
+	case linux.TCGETS2:
+		return f.settingsOut(t, arg)
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETS2, linux.TCSETSW2, linux.TCSETSF2:
 		if f.Console {
 			if e := t.CheckJobControl(&t.Kernel.Console, linux.SIGTTOU); e != 0 {
 				return 0, e
 			}
 		}
-		return f.ioctlIn(t, req, arg, TermiosSize)
+		if req >= linux.TCSETS2 { // a speed that is a number is no terminal's
+			req = req - linux.TCSETS2 + linux.TCSETS
+		}
+		return f.ioctlIn(t, req, arg, linux.TermiosSize)
 	case linux.TIOCGWINSZ:
-		return f.ioctlOut(t, req, arg, WinsizeSize)
+		return f.ioctlOut(t, req, arg, linux.WinsizeSize)
 	case linux.TIOCSWINSZ:
-		return f.ioctlIn(t, req, arg, WinsizeSize)
+		return f.ioctlIn(t, req, arg, linux.WinsizeSize)
 	case linux.FIONREAD, linux.TIOCOUTQ:
 		return f.ioctlOut(t, req, arg, 4)
 	case linux.TCSBRK, linux.TCSBRKP, linux.TCXONC, linux.TCFLSH:
@@ -91,6 +91,21 @@ func (f *HostFile) terminalIoctl(t *task.Thread, req uint32, arg emu.Addr) (uint
 	}
 	return 0, linux.ENOTTY
 }
+
+// settingsOut is TCGETS2, by TCGETS, which all hosts know.
+func (f *HostFile) settingsOut(t *task.Thread, arg emu.Addr) (uint64, linux.Errno) {
+	b := make(linux.Pack, linux.TermiosSize)
+	if e := f.FD.Ioctl(linux.TCGETS, b); e != 0 {
+		return 0, e
+	}
+	ispeed, ospeed := linux.Speeds(linux.Uint32(b[8:]), defaultSpeed, defaultSpeed)
+	b.U32(ispeed)
+	b.U32(ospeed)
+	return 0, t.CopyOut(arg, b)
+}
+
+// defaultSpeed is that of a new terminal, in bits a second.
+const defaultSpeed = 38400
 
 // ioctlOut passes a request whose answer has n bytes.
 func (f *HostFile) ioctlOut(t *task.Thread, req uint32, arg emu.Addr, n int) (uint64, linux.Errno) {

@@ -31,6 +31,13 @@ const (
 	EXTPROC = 0o200000
 )
 
+// Sizes of structs as the kernel has them: termios2 has two speeds behind what termios has.
+const (
+	TermiosSize  = 36
+	Termios2Size = 44
+	WinsizeSize  = 8
+)
+
 // Indices of c_cc.
 const (
 	VINTR    = 0
@@ -49,6 +56,38 @@ const (
 	VLNEXT   = 15
 	VEOL2    = 16
 )
+
+// Speeds in c_cflag: those of input are shifted by IBSHIFT; BOTHER says that they are numbers.
+const (
+	CBAUD   = 0o10017
+	CBAUDEX = 0o10000
+	BOTHER  = 0o10000
+	IBSHIFT = 16
+)
+
+// bauds are the speeds that c_cflag has numbers for, those with CBAUDEX behind the others.
+var bauds = [...]uint32{
+	0, 50, 75, 110, 134, 150, 200, 300, 600, 1200, 1800, 2400, 4800, 9600, 19200, 38400,
+	57600, 115200, 230400, 460800, 500000, 576000, 921600, 1000000, 1152000, 1500000, 2000000, 2500000, 3000000, 3500000, 4000000,
+}
+
+// Speeds returns the speeds, in bits a second, of a terminal with c_cflag, whose c_ispeed and c_ospeed are in and out.
+func Speeds(cflag, in, out uint32) (ispeed, ospeed uint32) {
+	speed := func(code, other uint32) uint32 {
+		switch {
+		case code == BOTHER:
+			return other
+		case code&CBAUDEX != 0:
+			return bauds[code&^CBAUDEX+15]
+		}
+		return bauds[code]
+	}
+	ospeed = speed(cflag&CBAUD, out)
+	if code := cflag >> IBSHIFT & CBAUD; code != 0 {
+		return speed(code, in), ospeed
+	}
+	return ospeed, ospeed
+}
 
 // Requests that pseudoterminals alone have.
 const (
@@ -82,10 +121,17 @@ const (
 	TCSETA         = 0x5406
 	TCSETAW        = 0x5407
 	TCSETAF        = 0x5408
+	TCGETS2        = 0x802c542a
+	TCSETS2        = 0x402c542b
+	TCSETSW2       = 0x402c542c
+	TCSETSF2       = 0x402c542d
 	TCSBRK         = 0x5409
 	TCXONC         = 0x540a
 	TCSBRKP        = 0x5425
 	TCFLSH         = 0x540b
+	TIOCEXCL       = 0x540c
+	TIOCNXCL       = 0x540d
+	TIOCGEXCL      = 0x80045440
 	TIOCSCTTY      = 0x540e
 	TIOCGPGRP      = 0x540f
 	TIOCSPGRP      = 0x5410

@@ -15,12 +15,20 @@ type termios struct {
 	iflag, oflag, cflag, lflag uint32
 	line                       uint8
 	cc                         [ccs]byte
+	// In bits a second: what cflag says, or whatever number if that says so.
+	ispeed, ospeed uint32
 }
+
+// ptyControl is what c_cflag of a pseudoterminal always has of the bits in ptyControlMask: CS8 and CREAD, and no PARENB.
+const (
+	ptyControl     = 0o60 | 0o200
+	ptyControlMask = ptyControl | 0o400
+)
 
 // newTermios returns the settings of a new terminal.
 func newTermios() termios {
 	return termios{
-		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xbf, // B38400, CS8, CREAD
+		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xf | ptyControl, ispeed: 38400, ospeed: 38400,
 		lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
 		cc: [ccs]byte{
 			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1,
@@ -39,6 +47,14 @@ func (s *termios) encode() []byte {
 	b.U32(s.lflag)
 	b.U8(s.line)
 	return append(b, s.cc[:]...)
+}
+
+// encode2 is s as a struct termios2.
+func (s *termios) encode2() []byte {
+	b := linux.Pack(s.encode())
+	b.U32(s.ispeed)
+	b.U32(s.ospeed)
+	return b
 }
 
 // encodeTermio is s as a struct termio of System V: the low halves of the flags and the first special characters.
@@ -63,10 +79,13 @@ func (s termios) withTermio(b []byte) termios {
 	return s
 }
 
-// decodeTermios is the inverse of encode.
-func decodeTermios(b []byte) termios {
-	s := termios{iflag: linux.Uint32(b), oflag: linux.Uint32(b[4:]), cflag: linux.Uint32(b[8:]), lflag: linux.Uint32(b[12:]), line: b[16]}
+// withTermios is s with what a struct termios or termios2 sets.
+func (s termios) withTermios(b []byte) termios {
+	s.iflag, s.oflag, s.cflag, s.lflag, s.line = linux.Uint32(b), linux.Uint32(b[4:]), linux.Uint32(b[8:]), linux.Uint32(b[12:]), b[16]
 	copy(s.cc[:], b[17:])
+	if len(b) == linux.Termios2Size {
+		s.ispeed, s.ospeed = linux.Uint32(b[linux.TermiosSize:]), linux.Uint32(b[linux.TermiosSize+4:])
+	}
 	return s
 }
 
@@ -391,6 +410,8 @@ func (d *lineDisc) width() int {
 
 // set changes the settings. When canonical mode is switched on or off, what was typed and not read becomes a line.
 func (d *lineDisc) set(s termios) {
+	s.cflag = s.cflag&^ptyControlMask | ptyControl
+	s.ispeed, s.ospeed = linux.Speeds(s.cflag, s.ispeed, s.ospeed)
 	if (s.lflag^d.lflag)&linux.ICANON != 0 && len(d.in) > 0 {
 		d.lines = len(d.in)
 		d.in[d.lines-1].end = true

@@ -33,10 +33,12 @@ type pty struct {
 	n int
 	// locked says that slaves cannot be opened yet (unlockpt(3)).
 	locked bool
+	// What TIOCEXCL of each end said: slaves cannot be opened; that a master is exclusive can only be asked.
+	masterExclusive, slaveExclusive bool
 	// typeahead was typed and waits for room in the line discipline.
 	typeahead []byte
 	// size is a struct winsize.
-	size [files.WinsizeSize]byte
+	size [linux.WinsizeSize]byte
 	// slaves are the open slaves, hung up ones too. slavesClosed says that there were some, and are none now: the
 	// master sees a hangup.
 	slaves       []*PtySlave
@@ -87,8 +89,11 @@ func openPtmx(t *task.Thread, flags int) (files.File, linux.Errno) {
 
 // openSlave opens a slave of p. It may become the controlling terminal of t's session.
 func (p *pty) openSlave(t *task.Thread, flags int) (files.File, linux.Errno) {
-	if p.locked || p.masterClosed {
+	switch {
+	case p.locked || p.masterClosed:
 		return nil, linux.EIO
+	case p.slaveExclusive:
+		return nil, linux.EBUSY
 	}
 	base := files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/dev/pts/" + strconv.Itoa(p.n)}
 	f := &PtySlave{FileBase: base, Pty: p}
@@ -283,19 +288,11 @@ func (f *PtyMaster) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, lin
 		p.locked = on != 0
 		return 0, e
 	case linux.TIOCGPTLCK:
-		on := uint32(0)
-		if p.locked {
-			on = 1
-		}
-		return 0, t.Out32(arg, on)
+		return 0, outBool(t, arg, p.locked)
 	case linux.TIOCPKT:
 		return 0, p.switchPackets(t, arg)
 	case linux.TIOCGPKT:
-		on := uint32(0)
-		if p.packets {
-			on = 1
-		}
-		return 0, t.Out32(arg, on)
+		return 0, outBool(t, arg, p.packets)
 	case linux.TIOCGPTPEER:
 		flags := int(arg)
 		s, e := p.openSlave(t, flags|linux.O_NOCTTY)
@@ -455,12 +452,19 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	switch req {
 	case linux.TCGETS:
 		return 0, t.CopyOut(arg, p.termios.encode())
+	case linux.TCGETS2:
+		return 0, t.CopyOut(arg, p.termios.encode2())
 	case linux.TCGETA:
 		return 0, t.CopyOut(arg, p.termios.encodeTermio())
 	case linux.TIOCGLCKTRMIOS:
-		return 0, t.CopyOut(arg, make([]byte, files.TermiosSize)) // no setting is locked
+		return 0, t.CopyOut(arg, make([]byte, linux.TermiosSize)) // no setting is locked
 	case linux.TIOCSLCKTRMIOS:
 		return 0, linux.EPERM
+	case linux.TIOCEXCL, linux.TIOCNXCL:
+		*p.exclusive(master) = req == linux.TIOCEXCL
+		return 0, 0
+	case linux.TIOCGEXCL:
+		return 0, outBool(t, arg, *p.exclusive(master))
 	case linux.TIOCGWINSZ:
 		return 0, t.CopyOut(arg, p.size[:])
 	case linux.TIOCOUTQ:
@@ -468,13 +472,13 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	case linux.TIOCGETD:
 		return 0, t.Out32(arg, 0)
 	case linux.TIOCSWINSZ:
-		b, e := t.CopyIn(arg, files.WinsizeSize)
-		if e == 0 && [files.WinsizeSize]byte(b) != p.size {
-			p.size = [files.WinsizeSize]byte(b)
+		b, e := t.CopyIn(arg, linux.WinsizeSize)
+		if e == 0 && [linux.WinsizeSize]byte(b) != p.size {
+			p.size = [linux.WinsizeSize]byte(b)
 			t.Kernel.SignalGroup(p.PGID, linux.SIGWINCH)
 		}
 		return 0, e
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETA, linux.TCSETAW, linux.TCSETAF,
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETS2, linux.TCSETSW2, linux.TCSETSF2, linux.TCSETA, linux.TCSETAW, linux.TCSETAF,
 		linux.TCFLSH, linux.TCXONC, linux.TCSBRK, linux.TCSBRKP:
 		if e := t.CheckJobControl(&p.Terminal, linux.SIGTTOU); e != 0 {
 			return 0, e
@@ -490,18 +494,38 @@ func (p *pty) ioctl(t *task.Thread, master bool, req uint32, arg emu.Addr) (uint
 	return 0, linux.ENOTTY
 }
 
+// outBool stores an int that says whether something is so.
+func outBool(t *task.Thread, arg emu.Addr, on bool) linux.Errno {
+	if on {
+		return t.Out32(arg, 1)
+	}
+	return t.Out32(arg, 0)
+}
+
+// exclusive is what TIOCEXCL sets of an end.
+func (p *pty) exclusive(master bool) *bool {
+	if master {
+		return &p.masterExclusive
+	}
+	return &p.slaveExclusive
+}
+
 // change does the requests that processes in the background may not make.
 func (p *pty) change(t *task.Thread, master bool, req uint32, arg emu.Addr) linux.Errno {
 	switch req {
-	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF:
-		b, e := t.CopyIn(arg, files.TermiosSize)
+	case linux.TCSETS, linux.TCSETSW, linux.TCSETSF, linux.TCSETS2, linux.TCSETSW2, linux.TCSETSF2:
+		size := linux.TermiosSize
+		if req >= linux.TCSETS2 {
+			size = linux.Termios2Size
+		}
+		b, e := t.CopyIn(arg, size)
 		if e != 0 {
 			return e
 		}
-		if req == linux.TCSETSF {
+		if req == linux.TCSETSF || req == linux.TCSETSF2 {
 			p.flushInput()
 		}
-		p.set(decodeTermios(b))
+		p.set(p.termios.withTermios(b))
 	case linux.TCSETA, linux.TCSETAW, linux.TCSETAF:
 		b, e := t.CopyIn(arg, termioSize)
 		if e != 0 {
