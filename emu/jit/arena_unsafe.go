@@ -53,6 +53,49 @@ type arena struct {
 	small [len(partsInUse{})]int
 }
 
+// Arenas lie at addresses of their own, arenaStep apart, so that parts of two return addresses side by side are no address of code. A RET whose stack pointer is no multiple of 8 finds such a mixture on
+// the shadow stack: it is not canonical, or nothing that can be executed is mapped there. (The upper part alone would be an address of the host's binary if arenas lay where the kernel puts them.)
+const (
+	firstArena = 0x2080_4000_0000
+	arenaStep  = 1 << 32
+	maxArenas  = 128 * 31
+)
+
+// placeOfArena is where arena n lies if the host has that free. Bytes 5 and 4 of the address are 0x20 to 0x3e and 0x80 to 0xff, bit 30 is set, and bit 31 is not, for all of the arena.
+func placeOfArena(n int) uintptr {
+	return firstArena + uintptr(n/128)<<40 + uintptr(n%128)*arenaStep
+}
+
+const _ = uint(1<<30 - arenaSize)
+
+// mapPlaced maps an arena at the first place that is free; elsewhere, on huge pages' boundaries, if none is.
+func mapPlaced(prot, flags, fd int) (uintptr, error) {
+	for n := range maxArenas {
+		want := placeOfArena(n)
+		p, err := rawMmap(want, arenaSize, prot, flags|unix.MAP_FIXED_NOREPLACE, fd)
+		if err == nil && p == want {
+			return p, nil
+		}
+		if err == nil { // before Linux 4.17
+			unix.Syscall(unix.SYS_MUNMAP, p, arenaSize, 0)
+		}
+		if err != unix.EEXIST {
+			break
+		}
+	}
+	room, err := rawMmap(0, arenaSize+hugePage, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	if err != nil {
+		return 0, err
+	}
+	p := (room + hugePage - 1) &^ (hugePage - 1)
+	unix.Syscall(unix.SYS_MUNMAP, room, p-room, 0)
+	unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, room+hugePage-p, 0)
+	if _, err = rawMmap(p, arenaSize, prot, flags|unix.MAP_FIXED, fd); err != nil {
+		unix.Syscall(unix.SYS_MUNMAP, p, arenaSize, 0)
+	}
+	return p, err
+}
+
 // mapArena is newArena, or what a test puts in its place.
 var mapArena = newArena
 
@@ -60,12 +103,8 @@ var mapArena = newArena
 // Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Most processes need little of the state and of
 // the first far code, and many need little of the first counters and code and of the arcs, which are small pages until enlarge.
 func newArena() (arena, error) {
-	p, err := rawMmap(0, arenaSize+hugePage, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC,
-		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	p, err := mapPlaced(unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err == nil {
-		end := p + arenaSize + hugePage
-		p = (p + hugePage - 1) &^ (hugePage - 1)
-		unix.Syscall(unix.SYS_MUNMAP, p+arenaSize, end-p-arenaSize, 0)
 		a := arena{base: p, mem: bytesAt(p, arenaSize)}
 		first := 0
 		if a.advise(0, 0, unix.MADV_COLLAPSE) == 0 { // since Linux 6.1
@@ -119,7 +158,7 @@ func newDualArena() (arena, error) {
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: mapping code memory for writing: %w", err)
 	}
-	p, err := rawMmap(0, arenaSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
+	p, err := mapPlaced(unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED, fd)
 	if err != nil {
 		return arena{}, fmt.Errorf("jit: this host allows no executable memory: %w", err)
 	}

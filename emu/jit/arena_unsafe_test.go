@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -32,4 +34,44 @@ func TestArcsNotTouched(t *testing.T) {
 	require.NotZero(t, slices.Max(m.arena.words(arcsOff, arcsSize/8)))
 	m.flush()
 	require.Zero(t, slices.Max(m.arena.words(arcsOff, arcsSize/8)))
+}
+
+// TestMixedAddresses joins parts of two addresses of code, or of one and of an empty place, as a RET finds them whose stack pointer is no multiple of 8: nothing that can be executed is there.
+func TestMixedAddresses(t *testing.T) {
+	const (
+		lowest = 0x400000 // of what a host's binary takes
+		lowEnd = 1 << 29  // binaries end below
+	)
+	r := rand.New(rand.NewPCG(1, 2))
+	code := func(base uintptr) uint64 {
+		if r.IntN(4) == 0 {
+			return 0
+		}
+		return uint64(base) + codeOff + r.Uint64N(arenaSize-codeOff)
+	}
+	for i := range 100_000 {
+		base := placeOfArena(i % maxArenas)
+		place := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, code(base)), code(base))
+		for off := 1; off < 8; off++ {
+			a := binary.LittleEndian.Uint64(place[off:])
+			ours := a >= uint64(base) && a < uint64(base)+arenaSize
+			if ours || a >= lowest && a < lowEnd {
+				t.Fatalf("%x of % x", a, place)
+			}
+		}
+	}
+}
+
+// TestPlacesOfArenas maps two: each has a place of its own.
+func TestPlacesOfArenas(t *testing.T) {
+	a, err := newArena()
+	require.NoError(t, err)
+	defer a.close()
+	b, err := newArena()
+	require.NoError(t, err)
+	defer b.close()
+	require.NotEqual(t, a.base, b.base)
+	for _, x := range []arena{a, b} {
+		require.EqualValues(t, firstArena%arenaStep, x.base%arenaStep)
+	}
 }

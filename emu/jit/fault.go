@@ -73,6 +73,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if t.lookup != 0 && pos >= int(t.lookup) && pos < int(t.lookup)+lookupSize {
 		return e.lookupFault(t)
 	}
+	if e.mixedReturn(t, pos) {
+		return e.unpairedReturn()
+	}
 	i := t.insnAtHost(pos)
 	pc := t.addr(i)
 	if e.framesFull() {
@@ -365,11 +368,25 @@ func (e *Engine) strayReturn() uint64 {
 	return e.hostAddr(e.stubs.stray)
 }
 
+// mixedReturn reports whether the host's RET at arena offset pos of t found parts of two addresses, together not canonical, on the shadow stack. RSP is then what it is where such a RET has gone elsewhere:
+// AMD's CPUs raise #GP there, Intel's at the RET.
+func (e *Engine) mixedReturn(t *tb, pos int) bool {
+	const rsp, ret = stRegs + 8*emu.RSP, 0xc3
+	at := e.get(rsp)
+	if e.get(stSigTrap) != emu.VecGP || e.arena.mem[pos] != ret || !t.onShadow(pos) || !e.shadow.has(uintptr(at)) {
+		return false
+	}
+	e.set(rsp, at+8)
+	return true
+}
+
 // unpairedReturn handles a RET to an address no CALL put on the stack: its place on the
 // shadow stack holds 0, where the host is now. The next one there takes a shorter way.
 func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	at := e.get(stRegs + 8*emu.RSP)
-	e.shadow.put(uintptr(at)-8, e.strayReturn())
+	if at%8 == 0 { // else parts of others are there (placeOfArena)
+		e.shadow.put(uintptr(at)-8, e.strayReturn())
+	}
 	sp := at - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
 	e.giveBias()
