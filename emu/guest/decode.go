@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/cgemu/cgemu/emu"
@@ -85,13 +86,14 @@ func (d *Decoder) Decode(g *Insn, a emu.Addr) (ok bool) {
 		g.Bytes = append(g.Bytes[:0], code...)
 		return true
 	}
-	if err != nil {
-		g.Inst = x86.Inst{Len: 1}
+	if err != nil { // which any of these bytes may have decided
+		code = code[:min(len(code), x86.MaxLen)]
+		g.Inst = x86.Inst{Len: uint8(len(code))}
 		g.Kind = Unknown
 		if err == x86.ErrTooLong {
 			g.Kind = TooLong
 		}
-		g.Bytes = append(g.Bytes[:0], code[0])
+		g.Bytes = append(g.Bytes[:0], code...)
 		return true
 	}
 	g.Bytes = append(g.Bytes[:0], code[:g.Len]...)
@@ -102,19 +104,28 @@ func (d *Decoder) Decode(g *Insn, a emu.Addr) (ok bool) {
 	return true
 }
 
-// IgnoredRep is the prefix that stands in Insn.Bytes for an F3 which the guest's CPU ignores: DS, ignored too.
-const IgnoredRep = 0x3e
-
-// ignoreRep makes TZCNT and LZCNT the BSF and BSR they are on CPUs that ignore their F3 prefix.
+// ignoreRep makes TZCNT and LZCNT the BSF and BSR they are on CPUs that ignore their F3 prefix, which stays in Bytes.
 func ignoreRep(g *Insn) {
-	for i, b := range g.Bytes[:g.NPrefix] {
-		if b == 0xf3 {
-			g.Bytes[i] = IgnoredRep
+	var room [x86.MaxLen]byte
+	code := append(room[:0], g.Bytes...)
+	for i, b := range code[:g.NPrefix] {
+		if b == prefixRep {
+			code[i] = prefixDS // is ignored, too
 		}
 	}
-	if err := x86.Decode(g.Bytes, &g.Inst); err != nil {
+	if err := x86.Decode(code, &g.Inst); err != nil {
 		panic("BUG: TZCNT without F3 is not BSF: " + err.Error())
 	}
+}
+
+const (
+	prefixRep = 0xf3
+	prefixDS  = 0x3e
+)
+
+// IgnoresRep reports whether g has an F3 prefix that the guest's CPU ignores, though the host's may not.
+func (g *Insn) IgnoresRep() bool {
+	return (g.Op == x86.BSF || g.Op == x86.BSR) && bytes.IndexByte(g.Bytes[:g.NPrefix], prefixRep) >= 0
 }
 
 // Refuse says what happens at an instruction that is not executed: it is undefined, unknown, or not supported for a

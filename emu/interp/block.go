@@ -105,10 +105,14 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	e.decoder.Forget()
 	b := &block{pc: pc, counting: e.counting, marked: e.marks[pc]}
 	var context hooks.Context
-	a := pc
+	a, fault := pc, pc
 	for len(b.insns) < maxInsns && (a == pc || !e.marks[a] && !e.entersFunction(pc, a)) {
 		var in insn
-		if !e.decoder.Decode(&in.Insn, a) || in.Kind == guest.FetchFault && a != pc {
+		if !e.decoder.Decode(&in.Insn, a) {
+			break
+		}
+		if in.Kind == guest.FetchFault {
+			fault = in.Next()
 			break
 		}
 		in.Bytes = slices.Clone(in.Bytes)
@@ -122,7 +126,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 		}
 	}
 	if len(b.insns) == 0 {
-		return nil, fetchFault(pc)
+		return nil, fetchFault(fault)
 	}
 	b.pages = [2]emu.Addr{pc.PageDown(), (a - 1).PageDown()}
 	if err := e.mem.Guard(b.pages[:]...); err != nil {
@@ -168,9 +172,6 @@ func fetchFault(a emu.Addr) *emu.Fault {
 // planOf returns the number of in's plan.
 func (e *Engine) planOf(in *insn) uint16 {
 	p := in.effects.Plan(&in.Inst, e.Events)
-	if in.Kind == guest.FetchFault {
-		p = hooks.Plan{}
-	}
 	n, ok := e.planIndex[p]
 	if !ok {
 		n = uint16(len(e.plans))

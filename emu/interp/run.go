@@ -85,7 +85,7 @@ func (e *Engine) execute(c *emu.CPU, b *block, n int) *emu.Stop {
 		if in.checksBudget() && !(b.marked && i == 0) && e.overdrawn(i) {
 			return e.overdrawnBefore(b)
 		}
-		if watching && in.Kind != guest.FetchFault {
+		if watching {
 			e.fetch(in)
 			e.refer(c, in)
 		}
@@ -126,9 +126,6 @@ func (e *Engine) leave(b *block, i int) *emu.Stop {
 func (e *Engine) fault(c *emu.CPU, b *block, i int, f *emu.Fault) *emu.Stop {
 	in := &b.insns[i]
 	e.uncount(b, i+1)
-	if in.Kind == guest.FetchFault {
-		e.executed--
-	}
 	if !f.Trap() {
 		c.RIP = in.PC
 	}
@@ -166,8 +163,6 @@ func (e *Engine) last(c *emu.CPU, b *block, i int) *emu.Stop {
 		return e.callNoRedir(c, b, i)
 	case guest.Emulated:
 		return e.transferFar(c, b, i)
-	case guest.FetchFault:
-		return e.fault(c, b, i, fetchFault(in.Next()))
 	case guest.Undefined, guest.Unknown, guest.Unsupported, guest.TooLong:
 		f := e.decoder.Refuse(&in.Insn, e.Model)
 		return e.fault(c, b, i, &f)

@@ -60,7 +60,7 @@ func (e *Engine) translate(b *block) {
 // fetch emits the fetch of the instruction, unless it is of the line that was fetched last.
 func (t *translator) fetch() {
 	first, last := uint64(t.in.PC)>>t.lineShift, (uint64(t.in.PC)+uint64(t.in.Len)-1)>>t.lineShift
-	if !t.simulating || t.in.Kind == guest.FetchFault || t.ahead && first == t.fetched && last == t.fetched {
+	if !t.simulating || t.ahead && first == t.fetched && last == t.fetched {
 		return
 	}
 	u := uop{code: opFetch, disp: int64(t.in.PC)}

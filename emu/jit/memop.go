@@ -23,6 +23,9 @@ type operand struct {
 // emitPlain copies an instruction, making its memory operand the guest's.
 func (e *Engine) emitPlain(g *ginsn) {
 	switch {
+	case !g.HasMem && g.NRefs == 0 && g.IgnoresRep():
+		e.byte(g.prefixes()...)
+		e.byte(g.Bytes[g.NPrefix:]...)
 	case !g.HasMem && g.NRefs == 0:
 		e.byte(g.Bytes...)
 	case !g.HasMem && g.Mem.Seg != x86.SegNone:
@@ -53,7 +56,7 @@ const (
 	prefixAdr32 = 0x67
 )
 
-// prefixes returns g's legacy prefixes, each once, but for segment overrides; of F2 and F3 the last one counts.
+// prefixes returns g's legacy prefixes, each once, but for segment overrides and an F3 that is ignored; of F2 and F3 the last one counts.
 func (g *ginsn) prefixes() (list []byte) {
 	var room [4]byte
 	list = room[:0]
@@ -63,7 +66,7 @@ func (g *ginsn) prefixes() (list []byte) {
 			list = append(list, p)
 		}
 	}
-	if i := max(bytes.LastIndexByte(all, prefixRepne), bytes.LastIndexByte(all, prefixRep)); i >= 0 {
+	if i := max(bytes.LastIndexByte(all, prefixRepne), bytes.LastIndexByte(all, prefixRep)); i >= 0 && !g.IgnoresRep() {
 		list = append(list, all[i])
 	}
 	return list

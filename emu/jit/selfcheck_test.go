@@ -198,3 +198,14 @@ func TestManyStoresOnExemptPage(t *testing.T) {
 		})
 	}
 }
+
+// TestIgnoredPrefixChecked executes TZCNT on a CPU that takes it for BSF, where code checks itself: it is compared as it is in memory.
+func TestIgnoredPrefixChecked(t *testing.T) {
+	model, err := emu.ModelByName("v1")
+	require.NoError(t, err)
+	v1 := func(t *testing.T, code string) *machine { return newMachineWith(t, emu.Config{Model: model}, code) }
+	m := newWriter(t, v1, storesBeside, "f3 0f bc c1 c3") // tzcnt eax, ecx; ret
+	m.turn(1000)
+	require.True(t, m.mem.Exempt(writtenPage))
+	require.EqualValues(t, 0, m.cpu.Regs[emu.RAX])
+}

@@ -62,12 +62,7 @@ func lacking(g *guest.Insn) bool {
 	if g.Op != x86.BSF && g.Op != x86.BSR {
 		return true
 	}
-	for _, b := range g.Bytes[:g.NPrefix] {
-		if b == guest.IgnoredRep {
-			return true
-		}
-	}
-	return false
+	return g.IgnoresRep()
 }
 
 // refuse says what happens at an instruction that is not executed.
