@@ -29,8 +29,8 @@ var ownThreads = make(chan func())
 func onOwnThread(f func()) {
 	done := make(chan struct{})
 	work := func() {
-		defer close(done)
 		f()
+		close(done) // not if f panics: who waits would go on without a result while that is told
 	}
 	select {
 	case ownThreads <- work:

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -21,6 +23,22 @@ func newProcessFor(t *testing.T) (*Process, *strings.Builder) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, th.Process.Mem.Close()) })
 	return th.Process, &log
+}
+
+// TestPanicShown has what runs on a thread of its own panic, in another process: that is what ends it, and not what waits for a result.
+func TestPanicShown(t *testing.T) {
+	if os.Getenv("CGEMU_PANICS") != "" {
+		onOwnThread(func() { panic("on purpose") })
+		panic("it went on")
+	}
+	for range 20 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestPanicShown$")
+		cmd.Env = append(os.Environ(), "CGEMU_PANICS=1")
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "on purpose")
+		require.NotContains(t, string(out), "it went on")
+	}
 }
 
 // TestUnsupportedNumbers makes more calls that do not exist than are counted and named, each twice.
