@@ -323,7 +323,7 @@ func utimesTarget(t *task.Thread, dirfd int, name emu.Addr, flags int) (set func
 	}
 	return func(ts newTimes) linux.Errno {
 		follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
-		l, e := onHost(t, dirfd, name, follow)
+		l, e := onHost(t, dirfd, name, files.Following(follow))
 		switch {
 		case e == linux.EPERM && l.Node != nil:
 			return ts.forOwn(t, st)

@@ -299,6 +299,9 @@ type conformanceRun struct {
 // fileless are programs that take long and are not about files: they run once, not with each way of having files.
 var fileless = map[string]bool{"cpuclocks": true, "cputime": true, "forkmemory": true}
 
+// rooted are programs that run with a root, too, the host's: it has its own way through a path, as "in memory" and "bound" have.
+var rooted = map[string]bool{"lastnames": true}
+
 // conformanceRuns are the ways to run one, of which the first writes a trace. With the tag oracles it is the interpreter alone: the tests without
 // it have all others.
 func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRun {
@@ -309,6 +312,9 @@ func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRu
 	runs := []conformanceRun{{"natively", func(c *cgemu.Config) { c.Strace = trace }}}
 	if interpreted[name] {
 		runs = append(runs, interp)
+	}
+	if rooted[name] {
+		runs = append(runs, conformanceRun{"rooted", func(c *cgemu.Config) { c.Root = "/" }})
 	}
 	if dynamic && !fileless[name] {
 		runs = append(runs,

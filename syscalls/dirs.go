@@ -227,6 +227,9 @@ func unlink(t *task.Thread, dirfd int, name emu.Addr, dir bool) (uint64, linux.E
 	if e != 0 {
 		return 0, e
 	}
+	if l.NoName != "" {
+		return 0, notRemoved(l.NoName, dir)
+	}
 	old, known := l.Stat(false)
 	e = l.Unlink(dir)
 	if e == 0 && known == 0 {
@@ -235,6 +238,19 @@ func unlink(t *task.Thread, dirfd int, name emu.Addr, dir bool) (uint64, linux.E
 		files.SystemOf(t.Kernel).Inodes.Forget(old)
 	}
 	return 0, e
+}
+
+// notRemoved is why unlink(2), or rmdir(2) if dir is set, does not remove what ends with name, which is none.
+func notRemoved(name string, dir bool) linux.Errno {
+	switch {
+	case !dir:
+		return linux.EISDIR
+	case name == ".":
+		return linux.EINVAL
+	case name == "..":
+		return linux.ENOTEMPTY
+	}
+	return linux.EBUSY
 }
 
 // sysRename implements rename(2).
@@ -274,14 +290,16 @@ func rename(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, 
 		}
 		return 0, e
 	}
-	if flags&renameWhiteout != 0 {
+	switch {
+	case src.NoName != "", dst.NoName != "" && flags&renameNoreplace == 0:
+		return 0, linux.EBUSY
+	case dst.NoName != "":
+		return 0, linux.EEXIST
+	case flags&renameWhiteout != 0:
 		return 0, linux.EINVAL // a file system without whiteouts
 	}
 	old, replaced := dst.Stat(false)
 	was, _ := src.Stat(false)
-	if dst.Slash && replaced == 0 && flags == 0 && was.Mode&linux.S_IFMT != linux.S_IFDIR && was.Mode != 0 {
-		return 0, linux.ENOTDIR
-	}
 	e = src.Rename(dst.FileAt, flags)
 	if e == 0 {
 		files.Moved(t.Kernel, src, dst, was, old, replaced == 0 && flags&renameExchange == 0)
@@ -316,7 +334,7 @@ func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, fl
 		src, e = files.OpenedHere(t, fromDir) // since Linux 6.10
 		follow = true
 	} else {
-		src, e = onHost(t, fromDir, from, follow)
+		src, e = onHost(t, fromDir, from, files.Following(follow))
 	}
 	elsewhere := e == linux.EXDEV // a file of ours: that there is no link to it is seen after the new name
 	if e != 0 && !elsewhere {
@@ -336,10 +354,8 @@ func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, fl
 		return 0, e
 	}
 	if src.Private != dst.Private {
-		if _, e := src.Stat(follow); e != 0 {
-			return 0, e
-		}
-		return 0, linux.EXDEV
+		_, e := src.Stat(follow)
+		return 0, cmp.Or(e, dst.Missing(), linux.EXDEV)
 	}
 	if e := src.Link(dst.FileAt, follow); e != 0 {
 		return 0, e

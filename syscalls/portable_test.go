@@ -11,6 +11,7 @@ var hostDiffers = map[string]struct {
 	"checking":   {18, "what goes to a FIFO of the host is copied first, as far as there is something; Linux refuses all of it"},
 	"execat":     {3, "a removed script and a memfd have no name by which the host would open them again"},
 	"files":      {8, "a working directory that was removed is not there for stat(2)"},
+	"lastnames":  {18, "other hosts exchange no names, and say otherwise why a directory is in the way"},
 	"limits":     {9, "a memfd is a file of ours: fallocate(2) of one makes it longer, and does nothing else"},
 	"pipes":      {12, "a FIFO of the host has no size that could be asked for"},
 	"proc":       {2, "/proc/PID/fd/N of a file that was removed is at the place where N is, not at the file's begin"},

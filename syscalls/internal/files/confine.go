@@ -31,11 +31,11 @@ func MayMake(t *task.Thread, l Location) linux.Errno {
 	if !SystemOf(t.Kernel).Config.ReadOnly || l.Private {
 		return 0
 	}
-	return cmp.Or(l.missing(), linux.EROFS)
+	return cmp.Or(l.Missing(), linux.EROFS)
 }
 
-// missing is EEXIST if something is at l, and what else keeps anything from being made there, but for permissions.
-func (l Location) missing() linux.Errno {
+// Missing is EEXIST if something is at l, and what else keeps anything from being made there, but for permissions.
+func (l Location) Missing() linux.Errno {
 	if _, e := l.Stat(false); e == 0 {
 		return linux.EEXIST
 	} else if e != linux.ENOENT {
@@ -47,7 +47,7 @@ func (l Location) missing() linux.Errno {
 
 // Makeable is what keeps the guest from making something at l, whatever it is.
 func (l Location) Makeable() linux.Errno {
-	if e := l.missing(); e != 0 {
+	if e := l.Missing(); e != 0 {
 		return e
 	}
 	return l.Parent().Access(3, true) // to write, and to look for names
@@ -56,7 +56,9 @@ func (l Location) Makeable() linux.Errno {
 // Parent is the directory that l is in, or is to be made in.
 func (l Location) Parent() FileAt {
 	p := l.FileAt
-	p.Path = path.Dir(strings.TrimSuffix(p.Path, "/"))
+	if p.Path != "/" {
+		p.Path = path.Dir(strings.TrimSuffix(p.Path, "/"))
+	}
 	return p
 }
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -213,19 +214,21 @@ func (p FileAt) found() (vfs.Node, linux.Errno) {
 	return p.In.Lookup(p.Existing().Path)
 }
 
-// newName returns the name of what is to be made at p. One with a slash behind it can be that of a directory only.
-func (p FileAt) newName(dir bool) (string, linux.Errno) {
-	name, slash := strings.CutSuffix(p.Path, "/")
-	switch {
-	case name == ".":
-		return "", linux.EEXIST
-	case slash && !dir:
-		if _, e := p.In.Lookup(name); e != 0 {
-			return "", e
-		}
+// slash reports whether the one name that p is has a slash behind it, which only a directory may have.
+func (p FileAt) slash() bool { return p.Final && strings.HasSuffix(p.Path, "/") }
+
+// newName returns the name of what is to be made at p.
+func (p FileAt) newName() (string, linux.Errno) {
+	if p.Path == "." {
 		return "", linux.EEXIST
 	}
-	return name, 0
+	return p.Existing().Path, 0
+}
+
+// noDirectory is why nothing but a directory can be made at p, which has a slash behind it.
+func (p FileAt) noDirectory() linux.Errno {
+	_, e := p.Stat(false)
+	return cmp.Or(e, linux.EEXIST)
 }
 
 // Stat describes the file.
@@ -267,16 +270,17 @@ func (p FileAt) Readlink() (string, linux.Errno) {
 // Create makes a file of the type that mode has.
 func (p FileAt) Create(mode, umask uint32) linux.Errno {
 	kind := mode & linux.S_IFMT
-	if p.In == nil {
-		if kind == linux.S_IFDIR {
-			return host.Mkdir(p.Place, mode&^linux.S_IFMT, umask)
-		}
+	switch {
+	case p.slash() && kind != linux.S_IFDIR:
+		return p.noDirectory()
+	case p.In == nil && kind == linux.S_IFDIR:
+		return host.Mkdir(p.Place, mode&^linux.S_IFMT, umask)
+	case p.In == nil:
 		return host.Mknod(p.Place, mode, umask)
-	}
-	if kind == 0 {
+	case kind == 0:
 		mode |= linux.S_IFREG
 	}
-	name, e := p.newName(kind == linux.S_IFDIR)
+	name, e := p.newName()
 	if e == 0 {
 		_, e = p.In.Create(name, mode&^umask, 0)
 	}
@@ -285,10 +289,13 @@ func (p FileAt) Create(mode, umask uint32) linux.Errno {
 
 // Symlink makes p a link to target.
 func (p FileAt) Symlink(target string) linux.Errno {
+	if p.slash() {
+		return p.noDirectory()
+	}
 	if p.In == nil {
 		return host.Symlink(target, p.Place)
 	}
-	name, e := p.newName(false)
+	name, e := p.newName()
 	if e == 0 {
 		_, e = p.In.Symlink(name, target)
 	}
@@ -298,6 +305,11 @@ func (p FileAt) Symlink(target string) linux.Errno {
 // Link makes to another name of the file at p.
 func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 	switch {
+	case to.slash():
+		if _, e := p.Stat(follow); e != 0 {
+			return e
+		}
+		return to.noDirectory()
 	case p.In == nil && to.In == nil:
 		return host.Link(p.Place, to.Place, follow)
 	case p.In == nil || to.In == nil:
@@ -313,7 +325,7 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	name, e := to.newName(false)
+	name, e := to.newName()
 	if e == 0 {
 		e = to.In.Link(name, n)
 	}
@@ -323,6 +335,15 @@ func (p FileAt) Link(to FileAt, follow bool) linux.Errno {
 // Unlink removes the name p, which is a directory's if dir is set.
 func (p FileAt) Unlink(dir bool) linux.Errno {
 	switch {
+	case p.slash() && !dir:
+		st, e := p.Stat(false)
+		if e == 0 {
+			e = linux.ENOTDIR
+			if st.IsDir() != 0 {
+				e = linux.EISDIR
+			}
+		}
+		return e
 	case p.In == nil:
 		return host.Unlink(p.Place, dir)
 	case p.Path == "." && dir:
@@ -333,8 +354,33 @@ func (p FileAt) Unlink(dir bool) linux.Errno {
 	return p.In.Unlink(p.Existing().Path, dir)
 }
 
+// mayRename checks what slashes behind names ask for, as do_renameat2 of Linux does.
+func (p FileAt) mayRename(to FileAt, flags uint32) linux.Errno {
+	if !p.slash() && !to.slash() {
+		return 0
+	}
+	old, e := p.Stat(false)
+	if e != 0 {
+		return e
+	}
+	exchange := flags&vfs.RenameExchange != 0
+	there, missing := to.Stat(false)
+	switch {
+	case flags&vfs.RenameNoReplace != 0 && missing == 0:
+		return linux.EEXIST
+	case exchange && missing != 0:
+		return missing
+	case exchange && to.slash() && there.IsDir() == 0, old.IsDir() == 0 && (p.slash() || to.slash() && !exchange):
+		return linux.ENOTDIR
+	}
+	return 0
+}
+
 // Rename makes what is at p be at to.
 func (p FileAt) Rename(to FileAt, flags uint32) linux.Errno {
+	if e := p.mayRename(to, flags); e != 0 {
+		return e
+	}
 	switch {
 	case p.In == nil && to.In == nil:
 		return host.Rename(p.Place, to.Place, flags)
@@ -343,13 +389,7 @@ func (p FileAt) Rename(to FileAt, flags uint32) linux.Errno {
 	case p.Path == "." || to.Path == ".":
 		return linux.EBUSY
 	}
-	if name, slash := strings.CutSuffix(to.Path, "/"); slash {
-		if st, e := p.Stat(false); e == 0 && st.IsDir() == 0 {
-			return linux.ENOTDIR
-		}
-		to.Path = name
-	}
-	return p.In.Rename(p.Existing().Path, to.In, to.Path, flags)
+	return p.In.Rename(p.Existing().Path, to.In, to.Existing().Path, flags)
 }
 
 // change changes attributes of the file at p.

@@ -127,8 +127,9 @@ type Location struct {
 	Node *VNode
 	// Guest is the path as the guest knows it, absolute.
 	Guest string
-	// Slash says that the path, which leads to a directory, ends in a slash.
-	Slash bool
+	// NoName is ".", ".." or "/" if the path of a LookupParent ends so, which is no name of a directory's entry. The host refuses such a
+	// path itself.
+	NoName string
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *HostFile
 	// Private says that it is in a directory that the run has for itself.
@@ -173,9 +174,24 @@ const (
 	LookupChange
 	// LookupCreate: open(2) may make what is not there, which cannot be a directory: a slash at the end is EISDIR.
 	LookupCreate
+	// LookupParent: the last name is to be made, moved or removed. It is not followed if it is a link, even with a slash behind it, which
+	// stays at the end of the location's path.
+	LookupParent
 	// LookupNoMagic: the path may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
 	LookupNoMagic
 )
+
+// noName returns what path name ends with if that is no name: ".", ".." or "/".
+func noName(name string) string {
+	name = strings.TrimRight(name, "/")
+	switch last := name[strings.LastIndexByte(name, '/')+1:]; {
+	case name == "":
+		return "/"
+	case last == ".", last == "..":
+		return last
+	}
+	return ""
+}
 
 // Following is LookupFollow if follow is set.
 func Following(follow bool) Lookup {

@@ -253,6 +253,12 @@ func (w *walk) up() (instead string, e linux.Errno) {
 // open until the call is over; a link at its end is not to be followed, as that has been done.
 func ResolveBy(t *task.Thread, d DirRef, name string, how Lookup, rules uint64) (Location, linux.Errno) {
 	w := &walk{t: t, how: how, rules: rules}
+	end := ""
+	if how&LookupParent != 0 {
+		if end = noName(name); end != "" {
+			w.how &^= LookupParent
+		}
+	}
 	if e := w.from(d); e != 0 {
 		return Location{}, e
 	}
@@ -309,7 +315,7 @@ func ResolveBy(t *task.Thread, d DirRef, name string, how Lookup, rules uint64) 
 		}
 		todo = append(strings.Split(link, "/"), todo...)
 	}
-	return Location{FileAt: w.here().At("."), Guest: w.guest(""), Private: w.isPrivate()}, 0
+	return Location{FileAt: w.here().At("."), Guest: w.guest(""), NoName: end, Private: w.isPrivate()}, 0
 }
 
 // cross goes to the directory that is mounted on n.
@@ -344,6 +350,11 @@ func (w *walk) step(c string, todo []string, last, slash bool) (l Location, link
 	case !last:
 		link, e = w.enter(c)
 		return l, link, e
+	case w.how&LookupParent != 0:
+		if slash {
+			l.Path += "/"
+		}
+		return l, "", 0
 	case w.how&LookupFollow == 0 && !slash:
 		return l, "", 0
 	}
@@ -353,10 +364,7 @@ func (w *walk) step(c string, todo []string, last, slash bool) (l Location, link
 		return l, link, e
 	case e == 0 && slash && st.Mode&linux.S_IFMT != linux.S_IFDIR:
 		return l, "", linux.ENOTDIR
-	case e == linux.ENOENT && slash:
-		l.Path += "/" // for those that make something there
 	}
-	l.Slash = slash
 	return l, "", 0
 }
 

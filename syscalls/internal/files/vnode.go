@@ -102,6 +102,9 @@ func walkOurs(t *task.Thread, dir string, names []string, how Lookup) (n *VNode,
 	if how&LookupCreate != 0 && slashes(names) {
 		return nil, "", "", linux.EISDIR
 	}
+	for how&LookupParent != 0 && len(names) > 0 && names[len(names)-1] == "" {
+		names = names[:len(names)-1]
+	}
 	n, at = roots(dir[1:]), dir
 	for i, name := range names {
 		rest := names[i+1:]

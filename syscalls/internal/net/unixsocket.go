@@ -172,11 +172,11 @@ func (s *UnixSocket) autobind(t *task.Thread) {
 
 // bindFile makes a socket file, whose name s gets.
 func (s *UnixSocket) bindFile(t *task.Thread, file string) linux.Errno {
-	l, e := files.Find(t, linux.AT_FDCWD, file, files.LookupChange)
+	l, e := files.Find(t, linux.AT_FDCWD, file, files.LookupParent|files.LookupChange)
 	if e != 0 {
 		return e
 	}
-	if l.Node != nil {
+	if l.Node != nil || l.NoName != "" {
 		return linux.EADDRINUSE
 	}
 	if s.Path != nil {
