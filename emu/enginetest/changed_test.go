@@ -140,3 +140,62 @@ func TestRepeatOverCode(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatOverItself has a REP MOVS write other code over itself, again and again, so that the page is no longer guarded: it counts what it did, not what the new code would. The source ends where
+// nothing is mapped; with one byte more it faults behind that.
+func TestRepeatOverItself(t *testing.T) {
+	const at, source = emu.Addr(0x10000), emu.Addr(0x20000)
+	over := map[string][]byte{
+		"nops":      {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xcc},
+		"a gather":  {0xc4, 0xe2, 0x65, 0x90, 0x0c, 0x90, 0xcc},
+		"a REP":     {0xf3, 0xa6, 0x90, 0x90, 0x90, 0x90, 0xcc},
+		"no code":   {0xc5, 0xf8, 0xff, 0xc0, 0x90, 0x90, 0xcc},
+		"a syscall": {0x0f, 0x05, 0x90, 0x90, 0x90, 0x90, 0xcc},
+	}
+	for name, code := range over {
+		for _, beyond := range []int{0, 1} {
+			var want map[emu.Event]uint64
+			for _, u := range engines {
+				if !u.simulates || u.tolerates != nil {
+					continue
+				}
+				counts := repeatOverItself(t, u, at, source, code, beyond)
+				if want == nil {
+					want = counts
+				}
+				require.Equal(t, want, counts, "%s over it, %d bytes too many, %s", name, beyond, u.name)
+			}
+		}
+	}
+}
+
+// repeatOverItself copies code from the end of the page before source over the REP MOVS at at, with some bytes beyond, 40 times, and returns what that counts.
+func repeatOverItself(t *testing.T, u engineUnderTest, at, source emu.Addr, code []byte, beyond int) map[emu.Event]uint64 {
+	space := newSpace(t)
+	defer space.Close()
+	for _, lo := range []emu.Addr{at, source - emu.PageSize} {
+		require.NoError(t, space.Map(mem.VMA{Lo: lo, Hi: lo + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+	}
+	require.Equal(t, len(code), space.Poke(source-emu.Addr(len(code)), code))
+	e, err := u.make(space, u.model(t), testEnv{})
+	require.NoError(t, err)
+	defer e.Close()
+	space.OnInvalidate(e.Invalidate)
+	c := emu.NewCPU()
+	for range 40 {
+		repeat := []byte{0xf3, 0xa4, 0x90, 0x90, 0x90, 0x90, 0xcc} // rep movsb; nops; int3
+		require.Equal(t, len(repeat), space.Poke(at, repeat))
+		c.RIP, c.Regs[emu.RDI], c.Regs[emu.RSI], c.Regs[emu.RCX] = at, uint64(at), uint64(source)-uint64(len(code)), uint64(len(code)+beyond)
+		stop := e.Run(c, 1<<40)
+		require.Equal(t, emu.StopFault, stop.Reason)
+		want := emu.Fault{Vector: emu.VecBP}
+		if beyond > 0 {
+			want = emu.Fault{Vector: emu.VecPF, Addr: source}
+		}
+		require.Equal(t, &want, stop.Fault)
+		require.EqualValues(t, beyond, c.Regs[emu.RCX])
+	}
+	counts := map[emu.Event]uint64{}
+	e.Collect(at, at+emu.PageSize, func(_ emu.Addr, ev emu.Event, n uint64) { counts[ev] += n })
+	return counts
+}

@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -52,8 +54,18 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	return true
 }
 
-// insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the code which x belongs to: if memory
-// changed, that code is gone.
+// keepDecoded keeps the REP instruction g for insnOf, and returns its number, if it may overwrite itself: it is looked at behind that. Otherwise it returns 0.
+func (e *Engine) keepDecoded(g *ginsn) (number int32) {
+	if !e.storable && !e.selfChecks && !e.singleStep {
+		return 0
+	}
+	kept := &ginsn{Insn: g.Insn}
+	kept.Bytes = slices.Clone(g.Bytes)
+	e.decoded = append(e.decoded, kept)
+	return int32(len(e.decoded) - 1)
+}
+
+// insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the code which x belongs to: keepDecoded has it, or memory is as it was then.
 func (e *Engine) insnOf(x *exit) *ginsn {
 	if x.cache() == 0 {
 		g := new(ginsn)

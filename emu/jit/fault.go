@@ -118,8 +118,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return pc, nil
 	}
 	e.storeCPU(e.cpu, pc)
-	e.decoder.Forget()
-	decoded := e.decodeOne(&e.examined, pc)
+	decoded := e.examine(t, i)
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
 	}
@@ -188,8 +187,7 @@ func (e *Engine) copyOnWrite(pos int) (copied bool, stop *emu.Stop) {
 func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
 	g := &e.examined
 	e.storeCPU(e.cpu, pc)
-	e.decoder.Forget()
-	e.decodeOne(g, pc)
+	e.examine(t, i)
 	refs, simulated := e.refsOf(g)
 	for _, r := range refs[:simulated] {
 		if r.Guard != x86.Always && guest.Happens(e.cpu, &g.Insn, r.Ref) {
@@ -250,8 +248,7 @@ func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
 func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 	for _, r := range t.reps() {
 		if int(r.insn) == i && r.outside {
-			e.decoder.Forget()
-			e.decodeOne(&e.examined, t.addr(i))
+			e.examine(t, i)
 			e.storeCPU(e.cpu, t.addr(i))
 			e.repeated(e.cpu, t, i, &e.examined, e.get(slotC), true)
 		} else if int(r.insn) == i {
@@ -265,6 +262,18 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 		done = i
 	}
 	e.countUntil(t, i, done, i >= int(t.counted), e.summed(t, i, i >= int(t.counted)))
+}
+
+// examine puts t's instruction i into examined, as insnOf has it, and reports whether any of it could be fetched.
+func (e *Engine) examine(t *tb, i int) bool {
+	for k := range t.exitCount() {
+		if x := e.exitAt(int(t.firstExit) + k); x.kind == exitPiece && int(x.insn) == i && x.cache() != 0 {
+			e.examined = *e.decoded[x.cache()]
+			return true
+		}
+	}
+	e.decoder.Forget()
+	return e.decodeOne(&e.examined, t.addr(i))
 }
 
 // restore puts guest registers back that were elsewhere at arena offset pos, in

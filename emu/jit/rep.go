@@ -59,7 +59,8 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.emitExit(site, exit{kind: exitLong, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 	e.store(slotC, x86.RCX)
 	e.emitString(g)
-	e.emitExit(e.jmp(0), exit{kind: exitPiece, rip: g.PC, t: e.t, insn: int16(i)})
+	kept := e.keepDecoded(g)
+	e.emitExit(e.jmp(0), exit{kind: exitPiece, rip: g.PC, t: e.t, insn: int16(i), second: kept})
 	piece := len(e.stubsDue) - 1
 	e.patchShort(few)
 	e.load(x86.RCX, slotC)
@@ -68,6 +69,7 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	case outside:
 		e.repCounters = append(e.repCounters, repCounter{insn: int16(i), outside: true})
 		e.emitOutside(i, exitRepeated)
+		e.stubsDue[len(e.stubsDue)-1].exit.second = kept
 	case r != hooks.NoRepeat:
 		k := e.newCounter(1)
 		e.repCounters = append(e.repCounters, repCounter{insn: int16(i), counter: int32(k)})
