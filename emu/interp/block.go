@@ -100,8 +100,14 @@ func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
 	return b, nil
 }
 
+// maxDecoded is how many instructions all blocks may have, at some 500 bytes each, before they are forgotten and made again: a guest may enter code at each of its bytes.
+const maxDecoded = 1 << 19
+
 // decode makes the block at pc.
 func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
+	if e.decoded > maxDecoded {
+		e.forgetBlocks()
+	}
 	e.decoder.Forget()
 	b := &block{pc: pc, counting: e.counting, marked: e.marks[pc]}
 	var context hooks.Context
@@ -136,6 +142,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	b.alone = b.marked || b.code != nil
 	e.translate(b)
 	e.blocks[pc] = b
+	e.decoded += len(b.insns)
 	for _, p := range slices.Compact(b.pages[:]) {
 		e.pages[p] = append(e.pages[p], b)
 	}
@@ -204,8 +211,21 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	}
 }
 
-// drop forgets a block, which may be running.
+// forgetBlocks drops all blocks.
+func (e *Engine) forgetBlocks() {
+	for _, blocks := range e.pages {
+		for _, b := range slices.Clone(blocks) {
+			e.drop(b)
+		}
+	}
+}
+
+// drop forgets a block, which may be running. One on two pages may have been dropped with the other.
 func (e *Engine) drop(b *block) {
+	if b.dropped {
+		return
+	}
+	e.decoded -= len(b.insns)
 	e.gather(b)
 	b.dropped = true
 	if c := e.caches[b.counting]; c.blocks[b.pc] == b {

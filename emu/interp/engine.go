@@ -23,7 +23,9 @@ type Engine struct {
 	*cache // the blocks in use
 	caches [emu.CountOff + 1]*cache
 	// pages has the blocks of each page, those of all caches.
-	pages    map[emu.Addr][]*block
+	pages map[emu.Addr][]*block
+	// decoded is how many instructions they all have.
+	decoded  int
 	counting emu.Counting
 	marks    map[emu.Addr]bool
 	// entries is how often blocks on exempt pages were entered and were the same (selfcheck.go), held scratch space.
