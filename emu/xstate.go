@@ -100,3 +100,26 @@ func (x *XState) Reset() {
 	x[XOffMXCSRMsk], x[XOffMXCSRMsk+1] = 0xff, 0xff
 	x.SetComponents(has)
 }
+
+// LoadX87 takes x87's part of img, an image of FXSAVE, as FXRSTOR and XRSTOR do, but for the addresses of the last instruction and operand.
+func (x *XState) LoadX87(img []byte) {
+	copy(x[:XOffFTW+1], img)
+	x.SetFCW(binary.LittleEndian.Uint16(img))
+	x.SettleX87()
+	for i := range 8 {
+		copy(x[XOffST+16*i:], img[XOffST+16*i:XOffST+16*i+10])
+	}
+}
+
+// SetFCW writes the control word, whose reserved bits are fixed.
+func (x *XState) SetFCW(fcw uint16) { binary.LittleEndian.PutUint16(x[XOffFCW:], fcw&0x1f7f|0x40) }
+
+// SettleX87 makes the error summary and busy bits follow from the exceptions and their masks.
+func (x *XState) SettleX87() {
+	fsw := binary.LittleEndian.Uint16(x[XOffFSW:]) &^ 0x8080
+	fcw := binary.LittleEndian.Uint16(x[XOffFCW:])
+	if fsw&^fcw&0x3f != 0 {
+		fsw |= 0x8080
+	}
+	binary.LittleEndian.PutUint16(x[XOffFSW:], fsw)
+}

@@ -283,17 +283,22 @@ func sysRtSigreturn(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 	c := t.CPU
 	frame := emu.Addr(c.Regs[emu.RSP] - 8)
 	b, e := t.CopyIn(frame, task.FrameSize)
-	if e != 0 || !t.RestoreFP(linux.Uint64(b[task.FrameContext+23*8:])) {
+	if e != 0 {
 		t.ForceSegv(0)
 		return 0, task.ENoReturn
 	}
+	t.Mask = task.SigSet(linux.Uint64(b[task.FrameMask:])) &^ task.Unblockable
 	ctx := b[task.FrameContext:]
 	for i, r := range task.ContextRegs {
 		c.Regs[r] = linux.Uint64(ctx[8*i:])
 	}
 	c.RIP = emu.Addr(linux.Uint64(ctx[16*8:]))
 	c.Flags = c.Flags&^restoredFlags | linux.Uint64(ctx[17*8:])&restoredFlags
-	t.Mask = task.SigSet(linux.Uint64(b[task.FrameMask:])) &^ task.Unblockable
+	// A code segment of 32 bits, or none, is refused where Linux would go on there, to fault.
+	if linux.Uint16(ctx[18*8:])|3 != task.UserCS || !t.RestoreFP(linux.Uint64(ctx[23*8:])) {
+		t.ForceSegv(0)
+		return 0, task.ENoReturn
+	}
 	st := b[task.FrameStack:]
 	// Linux, too, ignores an error here: the stack may be in use.
 	t.SetAltStack(linux.Uint64(st), linux.Uint32(st[8:]), linux.Uint64(st[16:]), c.Regs[emu.RSP])

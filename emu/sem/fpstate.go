@@ -96,7 +96,7 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 	if short {
 		step = 2
 	}
-	setFCW(x, binary.LittleEndian.Uint16(env))
+	x.SetFCW(binary.LittleEndian.Uint16(env))
 	turnTo(x, x87Top(binary.LittleEndian.Uint16(env[step:])))
 	copy(x[emu.XOffFSW:], env[step:step+2])
 	tag := binary.LittleEndian.Uint16(env[2*step:])
@@ -106,12 +106,7 @@ func setX87Env(x *emu.XState, env []byte, short bool) {
 			x[emu.XOffFTW] |= 1 << phys
 		}
 	}
-	settleX87(x)
-}
-
-// setFCW writes the control word, whose reserved bits are fixed.
-func setFCW(x *emu.XState, fcw uint16) {
-	binary.LittleEndian.PutUint16(x[emu.XOffFCW:], fcw&0x1f7f|0x40)
+	x.SettleX87()
 }
 
 // turnTo makes top the stack top. Registers keep their places, so they are others from the top on.
@@ -123,20 +118,10 @@ func turnTo(x *emu.XState, top uint) {
 // pendingX87 reports whether an unmasked exception waits for the next x87 instruction.
 func pendingX87(x *emu.XState) bool { return x[emu.XOffFSW]&x87ES != 0 }
 
-// settleX87 makes the error summary and busy bits follow from the exceptions and their masks.
-func settleX87(x *emu.XState) {
-	fsw := binary.LittleEndian.Uint16(x[emu.XOffFSW:]) &^ 0x8080
-	fcw := binary.LittleEndian.Uint16(x[emu.XOffFCW:])
-	if fsw&^fcw&0x3f != 0 {
-		fsw |= 0x8080
-	}
-	binary.LittleEndian.PutUint16(x[emu.XOffFSW:], fsw)
-}
-
 // maskX87 masks all x87 exceptions, as FNSTENV does behind the store.
 func maskX87(x *emu.XState) {
 	x[emu.XOffFCW] |= 0x3f
-	settleX87(x)
+	x.SettleX87()
 }
 
 // fnsave implements FNSAVE: the environment, eight registers of ten bytes, then FNINIT.
@@ -192,7 +177,7 @@ func (m *Machine) fxrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if !validMXCSR(img[:]) {
 		return generalProtection()
 	}
-	loadX87(c.FP, img[:])
+	c.FP.LoadX87(img[:])
 	copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])
 	copy(c.FP[emu.XOffXMM:emu.XOffXMM+256], img[emu.XOffXMM:])
 	return nil
@@ -201,14 +186,4 @@ func (m *Machine) fxrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 // validMXCSR reports whether an image's MXCSR has no reserved bit.
 func validMXCSR(img []byte) bool {
 	return binary.LittleEndian.Uint32(img[emu.XOffMXCSR:])&^emu.MXCSRMask == 0
-}
-
-// loadX87 takes the x87 part of an FXSAVE image.
-func loadX87(x *emu.XState, img []byte) {
-	copy(x[:emu.XOffFTW+1], img)
-	setFCW(x, binary.LittleEndian.Uint16(img))
-	settleX87(x)
-	for i := range 8 {
-		copy(x[emu.XOffST+16*i:], img[emu.XOffST+16*i:emu.XOffST+16*i+10])
-	}
 }

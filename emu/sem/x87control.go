@@ -9,7 +9,7 @@ import (
 // initialize does what FNINIT does. The registers keep what they hold.
 func (x x87) initialize() {
 	turnTo(x.XState, 0)
-	setFCW(x.XState, 0x37f)
+	x.XState.SetFCW(0x37f)
 	x.setFSW(0)
 	x.XState[emu.XOffFTW] = 0
 }
@@ -31,8 +31,8 @@ func fnclex(_ *Machine, c *emu.CPU, _ *guest.Insn) *emu.Fault {
 func fldcw(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
 	cw, f := m.Load(guest.EffectiveAddr(c, g), 2)
 	if f == nil {
-		setFCW(x.XState, uint16(cw))
-		settleX87(x.XState)
+		x.XState.SetFCW(uint16(cw))
+		x.XState.SettleX87()
 	}
 	return f
 }

@@ -101,7 +101,7 @@ func (m *Machine) xrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		return fresh[:]
 	}
 	if rfbm&emu.XX87 != 0 {
-		loadX87(c.FP, from(emu.XX87))
+		c.FP.LoadX87(from(emu.XX87))
 	}
 	if rfbm&(emu.XSSE|emu.XAVX) != 0 {
 		copy(c.FP[emu.XOffMXCSR:], img[emu.XOffMXCSR:emu.XOffMXCSR+4])

@@ -37,7 +37,7 @@ const (
 	// ucFlags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS.
 	ucFlags = 1 | 2 | 4
 
-	userCS = 0x33
+	UserCS = 0x33
 	userSS = 0x2b
 )
 
@@ -115,7 +115,7 @@ func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	}
 	b.U64(uint64(c.RIP))
 	b.U64(c.Flags)
-	b.U16(userCS)
+	b.U16(UserCS)
 	b.U16(0) // gs
 	b.U16(0) // fs
 	b.U16(userSS)
@@ -143,7 +143,7 @@ func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	return t.CopyOut(emu.Addr(fp), x) == 0 && t.CopyOut(emu.Addr(frame), b) == 0
 }
 
-// RestoreFP loads the FP state at fp of a signal frame, and reports false if that is invalid. 0 stands for the initial
+// RestoreFP loads the FP state at fp of a signal frame, as XRSTOR or FXRSTOR does, and reports false where these raise an exception. 0 stands for the initial
 // state.
 func (t *Thread) RestoreFP(fp uint64) bool {
 	x := t.CPU.FP
@@ -157,25 +157,25 @@ func (t *Thread) RestoreFP(fp uint64) bool {
 	}
 	xcr0 := x.Components()
 	size := emu.XAreaSize(xcr0)
-	have := uint64(emu.XX87 | emu.XSSE)
+	have, invalid := uint64(emu.XX87|emu.XSSE), fp%16 != 0
 	sw := in[fpSwReserved:]
 	if linux.Uint32(sw) == FpMagic1 && int(linux.Uint32(sw[16:])) >= size && linux.Uint32(sw[4:]) >= linux.Uint32(sw[16:]) {
 		m2, e := t.In32(emu.Addr(fp + uint64(linux.Uint32(sw[16:]))))
 		ext, e2 := t.CopyIn(emu.Addr(fp+emu.XOffHeader), size-emu.XOffHeader)
 		if e == 0 && e2 == 0 && m2 == FpMagic2 {
+			invalid = fp%64 != 0 || linux.Uint64(ext)&^xcr0 != 0 || linux.Uint64(ext[8:])|linux.Uint64(ext[16:]) != 0
 			in = append(in[:emu.XOffHeader:emu.XOffHeader], ext...)
 			have = linux.Uint64(ext) & linux.Uint64(sw[8:]) & xcr0
 		}
 	}
 	mxcsr := linux.Uint32(in[emu.XOffMXCSR:])
-	if mxcsr&^emu.MXCSRMask != 0 {
+	if invalid || mxcsr&^emu.MXCSRMask != 0 {
 		return false
 	}
 	x.Reset()
 	linux.PutUint32(x[emu.XOffMXCSR:], mxcsr)
 	if have&emu.XX87 != 0 {
-		copy(x[:emu.XOffFOP], in)
-		copy(x[emu.XOffST:emu.XOffXMM], in[emu.XOffST:])
+		x.LoadX87(in)
 	}
 	if have&emu.XSSE != 0 {
 		copy(x[emu.XOffXMM:emu.XOffXMM+256], in[emu.XOffXMM:])
