@@ -70,7 +70,9 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 	starting.RUnlock()
 	require.NoError(t, err)
 	require.False(t, res.Exit.Interrupted, "it hangs")
-	require.Empty(t, log.String())
+	for line := range strings.Lines(log.String()) {
+		require.Contains(t, line, "an unknown instruction") // which is natively none either
+	}
 	b, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
 	return string(b), res.Exit.Status()
@@ -146,7 +148,9 @@ func requireLinux(t *testing.T, since [2]int) {
 }
 
 // interpreted has the programs that are about what an engine does. With the tag oracles the interpreter runs all of them.
-var interpreted = map[string]bool{"behindeof": true, "cutcode": true, "cutdata": true, "filemaps": true, "signals": true, "stepping": true}
+var interpreted = map[string]bool{
+	"badframes": true, "behindeof": true, "cutcode": true, "cutdata": true, "filemaps": true, "misaligned": true, "signals": true, "stepping": true, "undecodable": true,
+}
 
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output. With the tag oracles, which has another one, they are interpreted.
 func TestConformance(t *testing.T) {
