@@ -27,7 +27,7 @@ type Config struct {
 	Jumps bool
 	// Limited has code made for runs with budgets from the start, as when the number of instructions is limited; without it an engine makes its code anew when it first gets one.
 	Limited bool
-	// Others are events beyond NumEvents that are counted by others than the engine, who adds them to the recorder's totals.
+	// Others are events beyond NumEvents, which the profiler counts and not the engine. With a call graph it adds them by Recorder.Add.
 	Others EventSet
 	// Debug is told what the engine does; nil for nobody.
 	Debug *Debug

@@ -56,7 +56,6 @@ const (
 	FlagIF = 1 << 9 // always set in user mode
 	FlagDF = 1 << 10
 	FlagOF = 1 << 11
-	FlagNT = 1 << 14
 	FlagAC = 1 << 18
 	FlagID = 1 << 21
 

@@ -126,7 +126,7 @@ func levelModel(name string) *Model {
 		{0, 0}: {0xd, 0x756e6547, 0x6c65746e, 0x49656e69}, // GenuineIntel
 		// CLFLUSH line of 64 bytes, one logical processor.
 		{1, 0}: {signature, 0x10800, 0, 0},
-		// 01: see leaf 4.
+		// AL is always 01. FFH: caches are told in leaf 4.
 		{2, 0}:          {0xff01, 0, 0, 0},
 		{0xb, 0}:        {0, 1, 0x100, 0},
 		{0xb, 1}:        {0, 1, 0x201, 0},

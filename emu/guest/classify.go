@@ -75,8 +75,7 @@ var privileged = opSet{
 // 32-bit programs. INT 3 and INT 4 are a breakpoint and an overflow, other numbers are #GP.
 var gates = [256]bool{0x80: true}
 
-// refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that.
-// No user program needs them.
+// refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that. They get SIGILL and a message: no user program needs them.
 var refused = opSet{
 	x86.SLDT: true, x86.STR: true, x86.SMSW: true, x86.SGDT: true, x86.SIDT: true, x86.LAR: true, x86.LSL: true,
 	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,

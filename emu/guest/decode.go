@@ -38,8 +38,7 @@ type Decoder struct {
 	n   int
 }
 
-// NewDecoder returns a decoder for a guest that may use instructions of some features. What the
-// guest's CPU has beyond them, lacks does not: "host's CPU".
+// NewDecoder returns a decoder for a guest that may use instructions of some features. Where the guest's CPU has others, messages say who lacks them: the "host's CPU", or this "engine".
 func NewDecoder(m *mem.Space, features *[256]bool, lacks string) *Decoder {
 	return &Decoder{mem: m, features: features, lacks: lacks}
 }
@@ -153,7 +152,9 @@ func (d *Decoder) Refuse(g *Insn, model *emu.Model) emu.Fault {
 			name += ")"
 		}
 		return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("%s: % x", name, g.Bytes)}
-	default:
+	case Unknown:
 		return emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("an unknown instruction: % x", g.Bytes)}
+	default:
+		panic(fmt.Sprintf("BUG: an instruction of kind %d is refused: % x", g.Kind, g.Bytes))
 	}
 }

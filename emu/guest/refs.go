@@ -27,6 +27,27 @@ func Happens(c *emu.CPU, g *Insn, r x86.Ref) bool {
 	return true
 }
 
+// Misaligned reports whether g accesses 2, 4 or 8 bytes of memory at another address than a multiple of their number (SDM Vol. 3,
+// "Alignment Check Exception"). A repeated instruction without iterations accesses nothing.
+func Misaligned(c *emu.CPU, g *Insn) bool {
+	if hooks.Repeats(&g.Inst) {
+		count := c.Regs[emu.RCX]
+		if g.Mem.AddrSize == 4 {
+			count = uint64(uint32(count))
+		}
+		if count == 0 {
+			return false
+		}
+	}
+	for r := range g.References {
+		at, size := RefAddr(c, g, r), emu.Addr(r.Size)
+		if (size == 2 || size == 4 || size == 8) && at%size != 0 && Happens(c, g, r) {
+			return true
+		}
+	}
+	return false
+}
+
 // References appends to refs those that g makes when it is executed with the registers in c.
 func References(c *emu.CPU, g *Insn, refs []hooks.Reference) []hooks.Reference {
 	for r := range g.References {
@@ -37,8 +58,7 @@ func References(c *emu.CPU, g *Insn, refs []hooks.Reference) []hooks.Reference {
 	return refs
 }
 
-// Readable reports whether memory can be read at r: a write that faults there is looked up in the caches, as it is before a CPU finds that it may
-// not be made.
+// Readable reports whether the first and the last byte of r can be read. A write that faults is looked up in the caches if they can: a CPU looks there before it finds that the write may not be made.
 func Readable(m *mem.Space, r hooks.Reference) bool {
 	var b [1]byte
 	return m.Read(r.Addr, b[:]) != 0 && m.Read(r.Addr+emu.Addr(r.Size)-1, b[:]) != 0

@@ -197,7 +197,7 @@ func (e *Engine) transferFar(c *emu.CPU, b *block, i int) *emu.Stop {
 // for an unaligned access. A repeated string instruction counts as one.
 func (e *Engine) step(c *emu.CPU, b *block) *emu.Stop {
 	traps, in := c.Flags&emu.FlagTF != 0, &b.insns[0]
-	if c.Flags&emu.FlagAC != 0 && misaligned(c, &in.Insn) {
+	if c.Flags&emu.FlagAC != 0 && guest.Misaligned(c, &in.Insn) {
 		return faulted(emu.Fault{Vector: emu.VecAC})
 	}
 	stop := e.execute(c, b, 1)
@@ -206,18 +206,6 @@ func (e *Engine) step(c *emu.CPU, b *block) *emu.Stop {
 		return faulted(emu.Fault{Vector: emu.VecDB})
 	}
 	return stop
-}
-
-// misaligned reports whether g accesses 2, 4 or 8 bytes of memory at another address than a multiple of their number (SDM Vol. 3,
-// "Alignment Check Exception").
-func misaligned(c *emu.CPU, g *guest.Insn) bool {
-	for r := range g.References {
-		a, size := guest.RefAddr(c, g, r), emu.Addr(r.Size)
-		if (size == 2 || size == 4 || size == 8) && a%size != 0 && guest.Happens(c, g, r) {
-			return true
-		}
-	}
-	return false
 }
 
 // overdrawn takes the straight run that ends with b's instruction i off the budget, and reports whether it is used up.

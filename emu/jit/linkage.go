@@ -12,7 +12,7 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Jumps and calls through a word at a fixed address, as linkage tables and code compiled without them make: where it leads is a link. A word that the guest cannot write to, as the dynamic linker
+// Jumps and calls through a word at a fixed address, as procedure linkage tables (PLT) and code compiled without them make, by words of the global offset table (GOT): where it leads is a link. A word that the guest cannot write to, as the dynamic linker
 // leaves them with -z now (RELRO), is part of what the block is made from; another one is compared with what it held when the code was translated. The entry of a linkage table that a CALL leads to
 // belongs to the block of the CALL.
 

@@ -28,8 +28,7 @@ type repetition struct {
 	run    int
 }
 
-// manyRepeats returns from which power of two on iterations are many. A piece costs two exits, so that there are more without
-// a budget.
+// manyRepeats returns from which power of two on iterations are many, and made in pieces, each of which costs two exits. Without a budget the limit is higher.
 func (e *Engine) manyRepeats() int {
 	if e.budgeted {
 		return emu.MaxRepeat

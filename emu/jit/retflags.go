@@ -10,7 +10,7 @@ import (
 // A RET on the shadow stack comes out behind the CALL that used its place of the stack last. There the return address is compared,
 // and that loses the flags if the code behind the CALL needs none. This is right where a RET returns. A RET that is used as a
 // jump, to an address that something else has put on the stack, may find such a place too, and its target may look at the
-// flags. What follows tells such RETs; they look their target up, which leaves the flags alone.
+// flags. What follows guesses which RETs are such jumps; these look their target up, which leaves the flags alone. One that is not recognized may lose the flags for the guest.
 
 // writesTarget reports whether the block itself puts the return address of its last instruction, RET i, on the stack.
 func (e *Engine) writesTarget(i int) bool {

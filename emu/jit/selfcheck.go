@@ -17,7 +17,7 @@ import (
 // quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages by number, until a page is guarded again.
 const quietWords = 16
 
-// quietAt is the word of page p.
+// quietAt is the word of page p, which other pages have, too.
 func quietAt(p emu.Addr) int { return stQuiet + 8*int(p/emu.PageSize%quietWords) }
 
 // waitForQuiet begins to count entries of blocks on the exempt page p.

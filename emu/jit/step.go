@@ -46,20 +46,12 @@ func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 	}
 }
 
-// misaligned reports whether the instruction at rip accesses 2, 4 or 8 bytes of memory at another address than a multiple of their
-// number (SDM Vol. 3, "Alignment Check Exception").
+// misaligned is guest.Misaligned of the instruction at rip.
 func (e *Engine) misaligned(c *emu.CPU, rip emu.Addr) bool {
 	e.decoder.Forget()
-	g := &e.examined
-	if !e.decodeOne(g, rip) {
+	if !e.decodeOne(&e.examined, rip) {
 		return false
 	}
 	e.storeCPU(c, rip)
-	for r := range g.References {
-		a, size := guest.RefAddr(c, &g.Insn, r), emu.Addr(r.Size)
-		if (size == 2 || size == 4 || size == 8) && a%size != 0 && guest.Happens(c, &g.Insn, r) {
-			return true
-		}
-	}
-	return false
+	return guest.Misaligned(c, &e.examined.Insn)
 }

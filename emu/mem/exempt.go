@@ -4,7 +4,8 @@ import "github.com/cgemu/cgemu/emu"
 
 // A page of code to which the guest stores all the time, such as the part of the stack that holds a trampoline, is not worth a signal, or a look, for each store. Once stores have broken its
 // guard maxBreaks times it is exempt: Guard leaves it writable, and engines compare the code that they execute there with what they translated. When they have found it the same for long they
-// have the page guarded again. Each page of a file that several mappings show counts for itself.
+// have the page guarded again. So a page is guarded; after maxBreaks stores it is exempt; after Patience entries of code that was the same it is guarded again, and exempt for twice as long the next time. Each page
+// of a file that several mappings show counts for itself.
 
 // A storedPage is a page to which was stored while it was guarded.
 type storedPage struct {

@@ -75,8 +75,8 @@ func (m *Machine) maskedStore(a emu.Addr, v vec, mask *vec, n, size int) *emu.Fa
 	return nil
 }
 
-// unwritable returns the fault of a store at a to elements of size bytes that are selected, nil if all can be written. Intel's CPUs tell the address of the first byte
-// that is selected; if that can be written, it lies in the page in front of the one that cannot, and they tell that of the last one.
+// unwritable returns the fault of a store at a to elements of size bytes that are selected, nil if all can be written. As Intel's CPUs do, it tells the address of the first byte that is selected if that
+// is on the page that cannot be written, else that of the last one: elements 0 and 7 of a store across two pages, of which the second one cannot be, fault at element 7's last byte.
 func (m *Machine) unwritable(a emu.Addr, selected uint64, size int) *emu.Fault {
 	for rest := selected; rest != 0; rest &= rest - 1 {
 		at := a + emu.Addr(bits.TrailingZeros64(rest)*size)

@@ -10,7 +10,7 @@ import (
 	"github.com/cgemu/cgemu/internal/funcwatch"
 )
 
-// CallersOf is how many callers tell functions apart that a pattern names (see Regions).
+// CallersOf is how many callers tell functions apart that a pattern names (see Regions). Of several patterns that do, the largest number counts.
 type CallersOf struct {
 	Pattern string
 	Callers int
