@@ -19,6 +19,9 @@ type recordLock struct {
 	write  bool
 }
 
+// ofd reports whether l is an OFD lock.
+func (l *recordLock) ofd() bool { return l.pid == -1 }
+
 // meets reports whether two locks cannot be held together.
 func (l *recordLock) meets(o *recordLock) bool {
 	return l.owner != o.owner && l.overlaps(o) && (l.write || o.write)
@@ -45,8 +48,22 @@ func firstLock(k *task.Kernel, ino uint64, is func(*recordLock) bool) (first *re
 	return first
 }
 
+// touches reports whether o is l's owner's, of the same type, and overlaps it or lies beside it: the two are one lock, then.
+func (l *recordLock) touches(o *recordLock) bool {
+	return l.owner == o.owner && l.write == o.write && l.lo <= o.hi && o.lo <= l.hi
+}
+
 // setLock replaces what l's owner has in its range by l, or by nothing.
 func setLock(k *task.Kernel, ino uint64, l *recordLock, unlock bool) {
+	if !unlock {
+		merged := *l
+		for _, o := range SystemOf(k).locks[ino] {
+			if l.touches(o) {
+				merged.lo, merged.hi = min(merged.lo, o.lo), max(merged.hi, o.hi)
+			}
+		}
+		l = &merged
+	}
 	var rest []*recordLock
 	for _, o := range SystemOf(k).locks[ino] {
 		if o.owner != l.owner || o.hi <= l.lo || o.lo >= l.hi {
@@ -75,32 +92,39 @@ func setLock(k *task.Kernel, ino uint64, l *recordLock, unlock bool) {
 }
 
 // dropLocks forgets the locks that owner has on f: "All locks associated with a file for a given process shall be
-// removed when a file descriptor for that file is closed by that process" - POSIX, fcntl.
+// removed when a file descriptor for that file is closed by that process" - POSIX, fcntl. One of O_PATH does not count.
 func dropLocks(k *task.Kernel, f File, owner any) {
 	h, ok := f.(*HostFile)
-	if !ok || len(SystemOf(k).locks[h.Ino]) == 0 {
+	if !ok || h.Flags&linux.O_PATH != 0 || len(SystemOf(k).locks[h.Ino]) == 0 {
 		return
 	}
 	setLock(k, h.Ino, &recordLock{owner: owner, hi: math.MaxInt64}, true)
 }
 
-// A lockWait is a wait for a record lock, which it returns.
-type lockWait func() *recordLock
+// A lockWait is a wait for a record lock: owner waits for the lock that in returns.
+type lockWait struct {
+	owner any
+	in    func() *recordLock
+}
 
-// deadlocked reports whether t, by waiting for whoever holds l, would wait for itself.
-func deadlocked(t *task.Thread, l *recordLock) bool {
-	for range t.Kernel.Processes {
-		if l == nil || l.owner == any(Of(t).FDs) {
-			return l != nil
+// deadlocked reports whether the owner of l, by waiting for whoever holds in, would wait for itself. Of OFD locks, which belong to no process,
+// Linux finds no deadlocks (posix_locks_deadlock). Each step is over another wait, but for a circle that l is not in.
+func deadlocked(k *task.Kernel, l, in *recordLock) bool {
+	if l.ofd() {
+		return false
+	}
+	for range 1 + len(k.Waiting) {
+		if in == nil || in.owner == l.owner {
+			return in != nil
 		}
-		i := slices.IndexFunc(t.Kernel.Waiting, func(o *task.Thread) bool {
-			_, locks := o.Call.Wait.On.(lockWait)
-			return locks && any(Of(o).FDs) == l.owner
+		i := slices.IndexFunc(k.Waiting, func(o *task.Thread) bool {
+			w, locks := o.Call.Wait.On.(lockWait)
+			return locks && w.owner == in.owner
 		})
 		if i < 0 {
 			return false
 		}
-		l = t.Kernel.Waiting[i].Call.Wait.On.(lockWait)()
+		in = k.Waiting[i].Call.Wait.On.(lockWait).in()
 	}
 	return false
 }
@@ -172,15 +196,15 @@ func takeRecord(t *task.Thread, h *HostFile, l *recordLock, wants bool) (uint64,
 		return 0, 0
 	case !wants:
 		return 0, linux.EAGAIN
-	case deadlocked(t, in):
+	case deadlocked(t.Kernel, l, in):
 		return 0, linux.EDEADLK
 	}
 	fd := int(int32(t.Call.Args[0]))
 	Of(t).Call.Hold(h)
-	w := task.Wait{On: lockWait(meets), Ready: func() bool { return meets() == nil }}
+	w := task.Wait{On: lockWait{l.owner, meets}, Ready: func() bool { return meets() == nil }}
 	return t.Block(w, func() (uint64, linux.Errno) {
 		ret, e := takeRecord(t, h, l, true)
-		if f, _ := GetRawFile(t, fd); e == 0 && f != File(h) {
+		if f, _ := GetRawFile(t, fd); e == 0 && !l.ofd() && f != File(h) {
 			// It was closed meanwhile, and would keep the lock for ever (fs/locks.c, fcntl_setlk).
 			setLock(t.Kernel, h.Ino, l, true)
 			return 0, linux.EBADF

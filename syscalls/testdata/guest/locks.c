@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,69 @@ static void get(const char *what, int cmd, int type, long start, long len) {
 static int child(void) {
 	fflush(stdout);
 	return fork();
+}
+
+// merging locks what lies beside or over what is locked, which is one lock, then, if both are of one type.
+static void merging(void) {
+	int st;
+	try("first", lk(F_SETLK, F_WRLCK, 0, 10));
+	try("beside", lk(F_SETLK, F_WRLCK, 10, 10));
+	try("other type", lk(F_SETLK, F_RDLCK, 20, 5));
+	try("within", lk(F_SETLK, F_WRLCK, 15, 3));
+	if (!child()) {
+		get("all", F_GETLK, F_WRLCK, 0, 0);
+		get("part", F_GETLK, F_WRLCK, 12, 1);
+		get("read", F_GETLK, F_RDLCK, 20, 0);
+		_exit(0);
+	}
+	wait(&st);
+	try("between", lk(F_SETLK, F_UNLCK, 5, 5));
+	try("behind", lk(F_SETLK, F_RDLCK, 25, 0));
+	if (!child()) {
+		get("all", F_GETLK, F_WRLCK, 0, 0);
+		get("behind", F_GETLK, F_WRLCK, 6, 0);
+		get("end", F_GETLK, F_WRLCK, 1000, 1);
+		_exit(0);
+	}
+	wait(&st);
+	try("all", lk(F_SETLK, F_RDLCK, 0, 0));
+	if (!child())
+		get("all", F_GETLK, F_WRLCK, 50, 1), _exit(0);
+	wait(&st);
+	lk(F_SETLK, F_UNLCK, 0, 0);
+}
+
+// pathOnly closes a descriptor of O_PATH, with which no lock goes.
+static void pathOnly(const char *path) {
+	int st;
+	lk(F_SETLK, F_WRLCK, 0, 10);
+	close(open(path, O_PATH));
+	if (!child())
+		get("path only", F_GETLK, F_WRLCK, 0, 0), _exit(0);
+	wait(&st);
+	lk(F_SETLK, F_UNLCK, 0, 0);
+}
+
+static void *waiter(void *other) {
+	struct flock l = {F_WRLCK, SEEK_SET, 0, 10, 0};
+	printf("waited %d\n", fcntl(*(int *)other, F_OFD_SETLKW, &l) ? errno : 0);
+	return 0;
+}
+
+// ofdWaits waits for an OFD lock while the process itself has what it meets, which is no deadlock.
+static void ofdWaits(const char *path) {
+	int other = open(path, O_RDWR);
+	pthread_t thread;
+	lk(F_SETLK, F_WRLCK, 0, 10);
+	pthread_create(&thread, 0, waiter, &other);
+	usleep(100000);
+	printf("unlocking\n");
+	lk(F_SETLK, F_UNLCK, 0, 0);
+	pthread_join(thread, 0);
+	try("held", lk(F_SETLK, F_WRLCK, 5, 1));
+	close(other);
+	try("closed", lk(F_SETLK, F_WRLCK, 5, 1));
+	lk(F_SETLK, F_UNLCK, 0, 0);
 }
 
 int main(void) {
@@ -110,6 +174,10 @@ int main(void) {
 	if (!(pid = child())) flock(f1, LOCK_UN), _exit(0);
 	waitpid(pid, &st, 0);
 	printf("flock %d\n", flock(f2, LOCK_EX | LOCK_NB));
+	lk(F_OFD_SETLK, F_UNLCK, 0, 0);
+	merging();
+	pathOnly(path);
+	ofdWaits(path);
 	unlink(path);
 	return 0;
 }
