@@ -84,11 +84,16 @@ func (k *Kernel) ReadWall() int64 {
 	return k.Clock.LastRead
 }
 
-// Executed is how many instructions all processes have executed so far.
+// Executed is how many instructions all processes have executed so far. It asks the machines that ran since it was asked last: clocks are looked at all the time, and there may be many processes that wait.
 func (k *Kernel) Executed() int64 {
-	n := k.reapedTime
-	for _, p := range k.Processes {
-		n += p.UserTime()
+	running := k.unsettled[:0]
+	for _, m := range k.unsettled {
+		m.settle()
+		if m.unsettled = m.running; m.running {
+			running = append(running, m)
+		}
 	}
-	return n
+	clear(k.unsettled[len(running):])
+	k.unsettled = running
+	return k.executed
 }

@@ -38,7 +38,7 @@ func (p *Process) Usage() Usage { return Usage{p.UserTime(), p.System} }
 // UserTime is the user time that p has used, including what was executed since it was last charged.
 func (p *Process) UserTime() int64 {
 	if m := p.Machine; m != nil && m.chargedProcess == p {
-		return p.used + int64(m.engine.Executed()-m.chargedAt)
+		return p.used + int64(m.Executed()-m.chargedAt)
 	}
 	return p.used
 }

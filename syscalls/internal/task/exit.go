@@ -143,7 +143,6 @@ func (p *Process) wakeChildWaiters() {
 // reap removes p, which has ended, from the process table.
 func (k *Kernel) reap(p *Process) {
 	k.Processes = slices.DeleteFunc(k.Processes, func(o *Process) bool { return o == p })
-	k.reapedTime += p.used
 	p.Parent = nil
 }
 

@@ -154,8 +154,9 @@ type Kernel struct {
 	unusedMachines []*Machine
 	// running is the engine that executes, for goroutines that want to interrupt it.
 	running running
-	// reapedTime is the user time of the processes that have left Processes: Executed counts it.
-	reapedTime int64
+	// executed is how many instructions all processes have paid for, unsettled the machines that may have executed more.
+	executed  int64
+	unsettled []*Machine
 
 	// Network is how the guest reaches other machines, and how it waits for what the host decides.
 	Network host.Network

@@ -25,6 +25,34 @@ type Machine struct {
 	// chargedProcess pays for the instructions that the engine executes from count chargedAt on; nil if nobody does.
 	chargedProcess *Process
 	chargedAt      uint64
+	// running says that the engine runs. While it does not, what it has executed stays what it is: executed, once known says so. To ask an engine takes as long as it has counters.
+	running, known bool
+	executed       uint64
+	// unsettled says that the machine is among Kernel.unsettled.
+	unsettled bool
+}
+
+// run has the engine execute c for chargedProcess, until it stops.
+func (m *Machine) run(c *emu.CPU, budget uint64) emu.Stop {
+	if !m.unsettled {
+		k := m.chargedProcess.Kernel
+		k.unsettled, m.unsettled = append(k.unsettled, m), true
+	}
+	m.running, m.known = true, false
+	stop := m.engine.Run(c, budget)
+	m.running = false
+	return stop
+}
+
+// Executed is how many instructions the engine has executed.
+func (m *Machine) Executed() uint64 {
+	switch {
+	case m.running:
+		return m.engine.Executed()
+	case !m.known:
+		m.executed, m.known = m.engine.Executed(), true
+	}
+	return m.executed
 }
 
 // Address space is bounded by numbers of our own, not the host's.
@@ -89,11 +117,19 @@ func (m *Machine) charge(p *Process) {
 	if m.chargedProcess == p {
 		return
 	}
-	now := m.engine.Executed()
-	if m.chargedProcess != nil {
-		m.chargedProcess.used += int64(now - m.chargedAt)
+	m.settle()
+	m.chargedProcess = p
+}
+
+// settle has who pays for the machine do so.
+func (m *Machine) settle() {
+	now := m.Executed()
+	if p := m.chargedProcess; p != nil {
+		n := int64(now - m.chargedAt)
+		p.used += n
+		p.Kernel.executed += n
 	}
-	m.chargedProcess, m.chargedAt = p, now
+	m.chargedAt = now
 }
 
 // leaveMachine takes p off its machine. The last one leaves it to CloseUnused.
@@ -104,6 +140,7 @@ func (p *Process) leaveMachine() {
 	}
 	p.Machine = nil
 	if m.users--; m.users == 0 {
+		p.Kernel.unsettled = slices.DeleteFunc(p.Kernel.unsettled, func(o *Machine) bool { return o == m })
 		p.Kernel.unusedMachines = append(p.Kernel.unusedMachines, m)
 	}
 }

@@ -235,7 +235,7 @@ func (t *Thread) execute(budget uint64) emu.Stop {
 	t.Kernel.activity++
 	for {
 		t.Kernel.Spaces.Sync()
-		stop := t.Process.Engine.Run(t.CPU, budget)
+		stop := t.Process.Machine.run(t.CPU, budget)
 		t.Kernel.Spaces.Sync()
 		if stop.Reason != emu.StopInterrupt || t.Kernel.Interrupted.Load() {
 			return stop

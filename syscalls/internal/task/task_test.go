@@ -104,3 +104,43 @@ func TestBehindCall(t *testing.T) {
 	assert.False(t, p.behindCall(at), "nothing is in front of it")
 	assert.False(t, p.behindCall(data+16), "not executable")
 }
+
+// A countedEngine counts how often it is asked what it has executed: a thousand instructions each time that it runs.
+type countedEngine struct {
+	emu.Engine
+	executed uint64
+	asked    int
+}
+
+func (e *countedEngine) Run(*emu.CPU, uint64) emu.Stop {
+	e.executed += 1000
+	return emu.Stop{Reason: emu.StopBudget}
+}
+
+func (e *countedEngine) Executed() uint64 {
+	e.asked++
+	return e.executed
+}
+
+// TestClockOfManyProcesses looks at the clock whenever one of a hundred processes has run: the others, which wait, are not asked.
+func TestClockOfManyProcesses(t *testing.T) {
+	p, _ := newProcessFor(t)
+	k := p.Kernel
+	var engines []*countedEngine
+	var machines []*Machine
+	for range 100 {
+		e := &countedEngine{}
+		engines, machines = append(engines, e), append(machines, &Machine{engine: e, users: 1, chargedProcess: &Process{Kernel: k}})
+	}
+	for i := range 1000 {
+		machines[i%10*i%7].run(nil, 0)
+		require.EqualValues(t, 1000*(i+1), k.Executed())
+		require.EqualValues(t, 1000*(i+1), k.Executed())
+	}
+	asked := 0
+	for i, e := range engines {
+		asked += e.asked
+		require.EqualValues(t, e.executed, machines[i].chargedProcess.used)
+	}
+	require.Equal(t, 1000, asked)
+}
