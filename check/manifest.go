@@ -2,8 +2,10 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -100,7 +102,7 @@ func (b *Benchmark) Check() error { return b.check(map[string]bool{}) }
 
 // Load reads a manifest and checks it.
 func Load(name string) (*Manifest, error) {
-	text, err := os.ReadFile(name)
+	text, err := readManifest(name)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +117,22 @@ func Load(name string) (*Manifest, error) {
 	return m, nil
 }
 
+// maxManifest is how many bytes a manifest may have.
+const maxManifest = 16 << 20
+
+func readManifest(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err == nil && len(text) > maxManifest {
+		err = fmt.Errorf("%s: more than %d MiB: no manifest", name, maxManifest>>20)
+	}
+	return text, err
+}
+
 // Parse reads the text of a manifest and checks it. Errors begin with the line, if it is known, and a colon.
 func Parse(text []byte) (*Manifest, error) {
 	m := &Manifest{}
@@ -123,7 +141,8 @@ func Parse(text []byte) (*Manifest, error) {
 	if err := d.Decode(m); err != nil {
 		return nil, located(err)
 	}
-	if err := exactKeys(text); err != nil {
+	tables, err := exactKeys(text)
+	if err != nil {
 		return nil, err
 	}
 	if len(m.Benchmarks) == 0 {
@@ -132,7 +151,7 @@ func Parse(text []byte) (*Manifest, error) {
 	seen := map[string]bool{}
 	for i := range m.Benchmarks {
 		b := &m.Benchmarks[i]
-		b.inherit(m.Defaults)
+		b.inherit(m.Defaults, tables[i])
 		if err := b.check(seen); err != nil {
 			return nil, fmt.Errorf(" benchmark %d (%q): %w", i+1, b.Name, err)
 		}
@@ -140,34 +159,26 @@ func Parse(text []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// exactKeys refuses keys that the decoder takes although their case is another one.
-func exactKeys(text []byte) error {
+// exactKeys refuses keys that the decoder takes although their case is another one. It returns the tables of the benchmarks.
+func exactKeys(text []byte) (tables []map[string]any, err error) {
 	var all map[string]any
 	if err := toml.Unmarshal(text, &all); err != nil {
-		return located(err)
-	}
-	if err := known(all, keys[Manifest]()); err != nil {
-		return err
+		return nil, located(err)
 	}
 	defaults, _ := all["defaults"].(map[string]any)
-	if err := known(defaults, keys[Settings]()); err != nil {
-		return err
-	}
+	err = cmp.Or(known(all, keys[Manifest]()), known(defaults, keys[Settings]()))
 	benchmarks, _ := all["benchmark"].([]any)
 	for _, b := range benchmarks {
 		table, _ := b.(map[string]any)
-		if err := known(table, keys[Benchmark]()); err != nil {
-			return err
-		}
+		tables = append(tables, table)
+		err = cmp.Or(err, known(table, keys[Benchmark]()))
 		functions, _ := table["function"].([]any)
 		for _, f := range functions {
 			table, _ := f.(map[string]any)
-			if err := known(table, keys[FunctionLimit]()); err != nil {
-				return err
-			}
+			err = cmp.Or(err, known(table, keys[FunctionLimit]()))
 		}
 	}
-	return nil
+	return tables, err
 }
 
 // known refuses keys of a table that are not among names.
@@ -242,47 +253,22 @@ func keys[T any]() (out []string) {
 	return out
 }
 
-// inherit takes from the defaults what b does not say.
-func (b *Benchmark) inherit(d Settings) {
-	s := &b.Settings
-	take(&s.Dir, d.Dir)
-	take(&s.Stdin, d.Stdin)
-	take(&s.Image, d.Image)
-	take(&s.CPU, d.CPU)
-	take(&s.Status, d.Status)
-	take(&s.MaxInsns, d.MaxInsns)
-	take(&s.Children, d.Children)
-	s.Caches, s.Branches = s.Caches || d.Caches, s.Branches || d.Branches
-	for _, l := range []struct {
-		own  *[]string
-		from []string
-	}{{&s.Events, d.Events}, {&s.ToggleCollect, d.ToggleCollect}, {&s.From, d.From}, {&s.To, d.To}, {&s.Volumes, d.Volumes}} {
-		if *l.own == nil {
-			*l.own = l.from
+// inherit takes from the defaults what b, whose table said is, does not say.
+func (b *Benchmark) inherit(d Settings, said map[string]any) {
+	env := maps.Clone(d.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	maps.Copy(env, b.Env)
+	own, from := reflect.ValueOf(&b.Settings).Elem(), reflect.ValueOf(d)
+	for i := range own.NumField() {
+		if _, ok := said[own.Type().Field(i).Tag.Get("toml")]; !ok {
+			own.Field(i).Set(from.Field(i))
 		}
 	}
-	if s.Events == nil {
-		s.Events = []string{"Ir"}
-	}
-	if s.Limit == nil {
-		s.Limit = d.Limit
-	}
-	if s.Isolate == nil {
-		s.Isolate = d.Isolate
-	}
-	env := map[string]string{}
-	for _, from := range []map[string]string{d.Env, s.Env} {
-		for k, v := range from {
-			env[k] = v
-		}
-	}
-	s.Env = env
-}
-
-func take[T comparable](own *T, from T) {
-	var zero T
-	if *own == zero {
-		*own = from
+	b.Env = env
+	if b.Events == nil {
+		b.Events = []string{"Ir"}
 	}
 }
 

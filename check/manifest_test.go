@@ -129,3 +129,60 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestDefaultsTakenBack has a benchmark say otherwise by what is nothing elsewhere: 0, false, no text, no list.
+func TestDefaultsTakenBack(t *testing.T) {
+	m, err := Parse([]byte(`
+[defaults]
+dir = "d"
+stdin = "in"
+env = { A = "a" }
+isolate = "elsewhere"
+status = 3
+events = ["Ir", "Dr"]
+limit = 10
+cpu = "v4"
+cache-sim = true
+branch-sim = true
+toggle-collect = ["f"]
+max-insns = 5
+trace-children = false
+
+[[benchmark]]
+name = "same"
+run = ["./p"]
+
+[[benchmark]]
+name = "other"
+run = ["./p"]
+dir = ""
+stdin = ""
+env = { A = "" }
+isolate = true
+status = 0
+events = ["Ir"]
+limit = 0
+cpu = ""
+cache-sim = false
+branch-sim = false
+toggle-collect = []
+max-insns = 0
+trace-children = true
+`))
+	require.NoError(t, err)
+	require.Equal(t, m.Defaults, m.Benchmarks[0].Settings)
+	yes := true
+	require.Equal(t, Settings{
+		Env: map[string]string{"A": ""}, Isolate: true, Events: []string{"Ir"}, Limit: int64(0), ToggleCollect: []string{}, Children: &yes,
+	}, m.Benchmarks[1].Settings)
+}
+
+// TestEndlessManifest reads a file that has no end.
+func TestEndlessManifest(t *testing.T) {
+	const endless = "/dev/zero"
+	if _, err := os.Stat(endless); err != nil {
+		t.Skip(err)
+	}
+	_, err := Load(endless)
+	require.ErrorContains(t, err, "/dev/zero: more than 16 MiB")
+}
