@@ -94,9 +94,6 @@ func (o *options) bound() (binds []cgemu.Bind) {
 	for _, b := range o.binds {
 		drive := filepath.VolumeName(b)
 		m := bindValue().FindStringSubmatch(b[len(drive):])
-		if m == nil {
-			m = []string{"", b, "", ""}
-		}
 		x := cgemu.Bind{Host: drive + m[1], Guest: m[2], ReadOnly: m[3] == "ro"}
 		if x.Guest == "" {
 			x.Guest, _ = filepath.Abs(x.Host)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,7 +258,12 @@ func (o *options) check() error {
 	}
 	for _, e := range o.env {
 		if e == "" || e[0] == '=' {
-			return fmt.Errorf("--env=%s: NAME or NAME=VALUE is expected", e)
+			return fmt.Errorf("-e %q: NAME or NAME=VALUE is expected", e)
+		}
+	}
+	for _, b := range o.binds {
+		if !bindValue().MatchString(b[len(filepath.VolumeName(b)):]) {
+			return fmt.Errorf("--bind=%s: DIR, DIR:PATH or DIR:PATH:ro is expected", b)
 		}
 	}
 	if o.verify && o.goBenchmarks {

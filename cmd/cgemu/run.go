@@ -227,6 +227,8 @@ func failStart(name string, err error) int {
 	switch {
 	case hostErrno(err) == syscall.EMFILE || hostErrno(err) == syscall.ENFILE || hostErrno(err) == syscall.EFBIG:
 		return fail(exitFailed, err) // whatever the program is
+	case name == "":
+		return fail(exitNotFound, errors.New("the program's name is empty"))
 	case errors.Is(err, fs.ErrNotExist) && checkDirectory() != nil:
 		return fail(exitFailed, checkDirectory())
 	case errors.Is(err, errDirectory):

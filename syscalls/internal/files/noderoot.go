@@ -65,7 +65,7 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	fs.Root.fs = ns
 	for _, b := range fs.Config.Binds {
 		if err := fs.bind(ns, b); err != nil {
-			return fmt.Errorf("syscalls: bind %s at %s: %v", b.Host, b.Guest, err)
+			return fmt.Errorf("syscalls: bind %s at %s: %w", b.Host, b.Guest, err)
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	}
 	from, e := host.NewFS(dir)
 	if e != 0 {
-		return e
+		return fmt.Errorf("the host's %s: %w", dir, e)
 	}
 	b.Host, b.Guest = from.Path(), path.Join("/", b.Guest)
 	var below vfs.FS = from
@@ -188,7 +188,7 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	}
 	if e != 0 {
 		from.Close()
-		return e
+		return fmt.Errorf("the guest's %s: %w", b.Guest, e)
 	}
 	fs.Root.binds = append(fs.Root.binds, b)
 	return nil
