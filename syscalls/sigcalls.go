@@ -27,7 +27,7 @@ func sysRtSigaction(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	was := *cur
 	if b != nil {
 		ignored := t.Process.Ignored(sig)
-		*cur = task.SigAction{Handler: linux.Uint64(b), Flags: linux.Uint64(b[8:]), Restorer: linux.Uint64(b[16:]), Mask: task.SigSet(linux.Uint64(b[24:])) &^ task.Unblockable}
+		*cur = task.SigAction{Handler: linux.Uint64(b), Flags: linux.Uint64(b[8:]) & linux.UAPI_SA_FLAGS, Restorer: linux.Uint64(b[16:]), Mask: task.SigSet(linux.Uint64(b[24:])) &^ task.Unblockable}
 		// "Setting a signal action to SIG_IGN for a signal that is pending shall
 		// cause the pending signal to be discarded" - POSIX, sigaction
 		if t.Process.Ignored(sig) {

@@ -278,12 +278,12 @@ func sysVmsplice(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // vmsplice lays memory into a pipe, or reads from one, and waits if it must and may.
 func vmsplice(t *task.Thread, p *files.PipeFile, v []uio.Iovec, wait bool) (n uint64, e linux.Errno) {
-	events := uint32(linux.POLLOUT)
-	if p.Readable() {
-		events = linux.POLLIN
-		n, e = p.Read(t, v, -1)
-	} else {
+	events := uint32(linux.POLLIN)
+	if p.Writable() {
+		events = linux.POLLOUT
 		n, e = layMemory(p, t, v)
+	} else {
+		n, e = p.Read(t, v, -1)
 	}
 	if e == linux.EAGAIN && wait {
 		return files.WaitFor(t, p, events, 1, func() (uint64, linux.Errno) { return vmsplice(t, p, v, wait) })

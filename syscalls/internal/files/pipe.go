@@ -139,7 +139,7 @@ func (f *PipeFile) Broken(t *task.Thread) linux.Errno {
 	return linux.EPIPE
 }
 
-// Seek can only take back what transfer has just read.
+// Seek fails: pipes have no positions.
 func (f *PipeFile) Seek(*task.Thread, int64, int) (int64, linux.Errno) { return 0, linux.ESPIPE }
 
 func (f *PipeFile) Stat(t *task.Thread) (Stat, linux.Errno) {
@@ -162,23 +162,30 @@ func (f *PipeFile) Poll(*task.Thread) uint32 {
 		if p.Writers == 0 {
 			ev |= linux.POLLHUP
 		}
-		return ev
 	}
-	if !p.Full() {
-		ev |= linux.POLLOUT | linux.POLLWRNORM
-	}
-	if p.Readers == 0 {
-		ev |= linux.POLLERR
+	if f.Writable() {
+		if !p.Full() {
+			ev |= linux.POLLOUT | linux.POLLWRNORM
+		}
+		if p.Readers == 0 {
+			ev |= linux.POLLERR
+		}
 	}
 	return ev
 }
 
-func (f *PipeFile) Close(*task.Kernel) {
+// count adds by to the pipe's readers, its writers or both, as f is open.
+func (f *PipeFile) count(by int) {
 	if f.Readable() {
-		f.Pipe.Readers--
-	} else {
-		f.Pipe.Writers--
+		f.Pipe.Readers += by
 	}
+	if f.Writable() {
+		f.Pipe.Writers += by
+	}
+}
+
+func (f *PipeFile) Close(*task.Kernel) {
+	f.count(-1)
 	f.Pipe.Wake(linux.POLLIN | linux.POLLOUT)
 }
 
@@ -191,11 +198,7 @@ func (f *PipeFile) Traits() Traits { return WholeWrites | Piped }
 
 func (f *PipeFile) Reopen(_ *task.Thread, flags int) (File, linux.Errno) {
 	n := &PipeFile{FileBase: FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: f.Path}, Pipe: f.Pipe}
-	if n.Readable() {
-		f.Pipe.Readers++
-	} else {
-		f.Pipe.Writers++
-	}
+	n.count(1)
 	return n, 0
 }
 

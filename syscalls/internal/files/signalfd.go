@@ -91,24 +91,34 @@ func encodeForFD(s *task.SigInfo) []byte {
 	linux.PutUint32(b, uint32(s.Signo))
 	linux.PutUint32(b[4:], uint32(s.Errno))
 	linux.PutUint32(b[8:], uint32(s.Code))
-	switch s.Code {
-	case linux.SI_TIMER:
+	switch s.Layout() {
+	case task.LayoutKill:
+		copy(b[12:20], s.Fields[0:8]) // pid, uid
+	case task.LayoutRT:
+		copy(b[12:20], s.Fields[0:8])
+		copy(b[44:48], s.Fields[8:12]) // int
+		copy(b[48:56], s.Fields[8:16]) // ptr
+	case task.LayoutTimer:
 		copy(b[24:28], s.Fields[0:4]) // tid
 		copy(b[32:36], s.Fields[4:8]) // overrun
 		copy(b[44:48], s.Fields[8:12])
 		copy(b[48:56], s.Fields[8:16])
-	case linux.SI_USER, linux.SI_TKILL, linux.SI_QUEUE:
-		copy(b[12:20], s.Fields[0:8]) // pid, uid
-		copy(b[44:48], s.Fields[8:12])
-		copy(b[48:56], s.Fields[8:16])
-	default:
-		if s.Signo == linux.SIGCHLD {
-			copy(b[12:20], s.Fields[0:8])   // pid, uid
-			copy(b[40:44], s.Fields[8:12])  // status
-			copy(b[56:72], s.Fields[16:32]) // utime, stime
-			break
-		}
+	case task.LayoutPoll:
+		copy(b[28:32], s.Fields[0:4])  // band
+		copy(b[20:24], s.Fields[8:12]) // fd
+	case task.LayoutChild:
+		copy(b[12:20], s.Fields[0:8])
+		copy(b[40:44], s.Fields[8:12])  // status
+		copy(b[56:72], s.Fields[16:32]) // utime, stime
+	case task.LayoutFault:
 		copy(b[72:80], s.Fields[0:8]) // addr
+		if s.HasLSB() {
+			copy(b[80:82], s.Fields[8:10]) // addr_lsb
+		}
+	case task.LayoutSys:
+		copy(b[88:96], s.Fields[0:8])    // call_addr
+		copy(b[84:88], s.Fields[8:12])   // syscall
+		copy(b[96:100], s.Fields[12:16]) // arch
 	}
 	return b
 }

@@ -84,6 +84,10 @@ const (
 	SA_NODEFER   = 0x40000000
 	SA_RESETHAND = 0x80000000
 	SA_RESTORER  = 0x04000000
+	// SA_EXPOSE_TAGBITS does nothing on x86-64, but rt_sigaction(2) knows it.
+	SA_EXPOSE_TAGBITS = 0x800
+	// UAPI_SA_FLAGS are the flags that rt_sigaction(2) keeps.
+	UAPI_SA_FLAGS = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER
 )
 
 // Handlers that are no addresses.

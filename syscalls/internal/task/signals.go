@@ -47,9 +47,10 @@ var (
 	// Synchronous signals come from what a thread has just executed, and are taken first (kernel/signal.c,
 	// SYNCHRONOUS_MASK).
 	Synchronous = SigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
-	// ignoredByDefault and stopping are the signals whose default action is not to kill.
+	// ignoredByDefault and stopping are the signals whose default action is not to kill, dumping those that kill with a core dump.
 	ignoredByDefault = SigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
 	stopping         = SigsOf(linux.SIGSTOP, linux.SIGTSTP, linux.SIGTTIN, linux.SIGTTOU)
+	dumping          = Synchronous | SigsOf(linux.SIGQUIT, linux.SIGABRT, linux.SIGXCPU, linux.SIGXFSZ)
 )
 
 // A SigAction says what a process does with a signal: struct sigaction of rt_sigaction(2).
@@ -251,6 +252,18 @@ func (t *Thread) HasSignal() bool {
 	return false
 }
 
+// isKilled reports whether a signal waits for t whose default action kills without a core dump (complete_signal in kernel/signal.c).
+func (t *Thread) isKilled() bool {
+	for set := t.deliverable() &^ (ignoredByDefault | stopping | dumping); set != 0; {
+		sig := set.next()
+		set &^= SigBit(sig)
+		if t.Process.Signals[sig].Handler == linux.SIG_DFL {
+			return true
+		}
+	}
+	return false
+}
+
 // Dequeue takes the next signal of set out of t's queue or, after that, its process'. It is nil if none is pending.
 func (t *Thread) Dequeue(set SigSet) *SigInfo {
 	for _, q := range []*SigQueue{&t.Pending, &t.Process.Pending} {
@@ -394,25 +407,6 @@ func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linu
 		func() (uint64, linux.Errno) { return t.AwaitSignal(want, info, now) })
 }
 
-// knownLayout reports whether Linux knows what a siginfo_t has for signal sig with si_code code (known_siginfo_layout).
-func knownLayout(sig int, code int32) bool {
-	limits := map[int]int32{
-		linux.SIGILL: 11, linux.SIGFPE: 15, linux.SIGSEGV: 10, linux.SIGBUS: 5, linux.SIGTRAP: 6, linux.SIGCHLD: 6, linux.SIGSYS: 2,
-	}
-	const poll, deThread, asyncNL = 6, -7, -60
-	limit, ok := limits[sig]
-	if !ok {
-		limit = poll
-	}
-	switch {
-	case code == linux.SI_KERNEL:
-		return true
-	case code > linux.SI_USER:
-		return code <= limit
-	}
-	return code >= deThread || code == asyncNL
-}
-
 // CopyInSigInfo reads a siginfo_t that the program has made, of signal sig.
 func (t *Thread) CopyInSigInfo(sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	const size, expanded = 48, 128 // what Linux knows of a siginfo_t, and what it is
@@ -423,7 +417,7 @@ func (t *Thread) CopyInSigInfo(sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	b = append(b, make([]byte, expanded-size)...)
 	s := decodeSigInfo(b)
 	s.Signo = int32(sig)
-	if !knownLayout(sig, s.Code) {
+	if !s.known() {
 		rest, e := t.CopyIn(at+size, expanded-size)
 		if e == 0 && slices.ContainsFunc(rest, func(x byte) bool { return x != 0 }) {
 			e = linux.E2BIG

@@ -146,11 +146,50 @@ static void fifos(void) {
 	unlink("p.fifo");
 }
 
+static int ready(int fd) {
+	struct pollfd f = {fd, POLLIN | POLLOUT};
+	poll(&f, 1, 0);
+	return f.revents;
+}
+
+// both opens an end again for reading and writing, which makes it both ends.
+static void both(void) {
+	char name[64];
+	for (int end = 0; end < 2; end++) {
+		again(O_NONBLOCK);
+		sprintf(name, "/proc/self/fd/%d", p[end]);
+		int f = open(name, O_RDWR | O_NONBLOCK);
+		show("opened", f < 0);
+		show("ready", ready(f));
+		close(p[1]);
+		show("a writer is left", read(p[0], out, 1));
+		show("ready", ready(p[0]));
+		show("write", write(f, "abc", 3));
+		show("ready", ready(f));
+		show("from memory", vmsplice(f, &(struct iovec){"de", 2}, 1, SPLICE_F_NONBLOCK));
+		show("read", read(p[0], out, 10));
+		close(p[0]);
+		show("a reader is left", write(f, "f", 1));
+		show("its own", read(f, out, 10));
+		show("ready", ready(f));
+		close(f);
+	}
+	p[0] = p[1] = -1;
+	pipe(p);
+	sprintf(name, "/proc/self/fd/%d", p[1]);
+	int f = open(name, O_RDWR);
+	close(p[0]);
+	close(f);
+	signal(SIGPIPE, SIG_IGN);
+	show("no reader", write(p[1], "x", 1));
+}
+
 int main(void) {
 	setvbuf(stdout, 0, _IOLBF, 0);
 	packets();
 	room();
 	splices();
 	fifos();
+	both();
 	return 0;
 }
