@@ -376,7 +376,7 @@ func advanced(off int64, n uint64) int64 {
 func moveOn(t *task.Thread, in, out files.File, rest func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	t.Spend(pieceTime)
 	files.Of(t).Call.Hold(in, out)
-	w := task.Wait{Ready: func() bool { return true }, Unbreakable: true}
+	w := task.Wait{Ready: func() bool { return true }, Killable: true}
 	return t.Block(w, func() (uint64, linux.Errno) {
 		if t.HasSignal() {
 			return t.Call.Done, 0

@@ -129,7 +129,7 @@ func stateText(t *task.Thread) string {
 		return "Z (zombie)"
 	case t.Process.Stopped:
 		return "T (stopped)"
-	case t.Call.Wait != nil && t.Call.Wait.Unbreakable:
+	case t.Call.Wait != nil && t.Call.Wait.Killable:
 		return "D (disk sleep)" // vfork
 	case t.Call.Wait != nil:
 		return "S (sleeping)"

@@ -33,8 +33,8 @@ type Wait struct {
 	Interrupted linux.Errno
 	// Partial, if not 0, is that result instead, since the call has done that much already.
 	Partial uint64
-	// Unbreakable says that no signal ends the wait: the thread sleeps as vfork(2) does.
-	Unbreakable bool
+	// Killable says that only a signal that kills ends the wait: the thread sleeps as vfork(2) does.
+	Killable bool
 	// cancel, if set, is called when a signal or the deadline ends the wait. It takes back what waiting had set up.
 	cancel func(timeout bool)
 	// children says that a change of a child's state ends the wait.
@@ -165,7 +165,7 @@ func (k *Kernel) interrupt(t *Thread) {
 		k.wake(t, wokenReady)
 		return
 	}
-	if w != nil && w.Unbreakable || !k.unwait(t) {
+	if w != nil && w.Killable && !t.isKilled() || !k.unwait(t) {
 		return
 	}
 	if w.cancel != nil {

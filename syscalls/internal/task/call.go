@@ -133,7 +133,7 @@ func (t *Thread) resumeCall() {
 // unless a signal is pending already.
 func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 	if e == EBlocked {
-		if !t.Call.Wait.Unbreakable && t.HasSignal() {
+		if t.HasSignal() && (!t.Call.Wait.Killable || t.isKilled()) {
 			// A signal was pending before the call: it interrupts it at once.
 			w := t.Call.Wait
 			if w.cancel != nil {

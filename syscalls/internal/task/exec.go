@@ -66,6 +66,7 @@ func (t *Thread) BeginExec(m *Machine) {
 			t.Kernel.futexUnqueue(o)
 			o.releaseLocks()
 			o.Files.Leave(o.Kernel)
+			o.leaveChildren()
 		}
 	}
 	t.releaseLocks()

@@ -12,6 +12,7 @@ func (t *Thread) Exit(code int) {
 	t.releaseLocks()
 	t.clearChildTID()
 	t.Files.Leave(t.Kernel)
+	t.leaveChildren()
 	if t.Process.removeThread(t); len(t.Process.Threads) > 1 || !t.Process.Threads[0].Dead {
 		return
 	}
@@ -98,16 +99,46 @@ func (p *Process) orphan() {
 	for up != nil && (up.Exited || up.Subreaper == 0) {
 		up = up.Parent
 	}
-	p.Parent = up
+	p.Parent, p.forker = up, nil
+	if up != nil {
+		p.forker = up.anyThread()
+	}
 	if p.Exited {
 		p.notifyParent()
 		return
 	}
+	p.parentDied()
+}
+
+// parentDied sends the signals that p's threads have asked for by PR_SET_PDEATHSIG. The parent that this is about is a thread.
+func (p *Process) parentDied() {
 	for _, t := range p.Threads {
 		if t.Pdeathsig != 0 && !t.Dead {
-			t.Send(&SigInfo{Signo: int32(t.Pdeathsig), Code: linux.SI_USER})
+			p.Send(&SigInfo{Signo: int32(t.Pdeathsig), Code: linux.SI_USER})
 		}
 	}
+}
+
+// leaveChildren gives the children that t, which ends, has forked to another thread of its process. With the last one they are orphans.
+func (t *Thread) leaveChildren() {
+	heir := t.Process.anyThread()
+	if heir == nil {
+		return
+	}
+	for _, c := range t.Process.Children() {
+		if c.forker == t {
+			c.forker = heir
+			c.parentDied()
+		}
+	}
+}
+
+// anyThread is the first live thread of p, or nil.
+func (p *Process) anyThread() *Thread {
+	if i := slices.IndexFunc(p.Threads, func(t *Thread) bool { return !t.Dead }); i >= 0 {
+		return p.Threads[i]
+	}
+	return nil
 }
 
 // notifyParent tells p's parent that p has ended, and reaps p if nobody is going to wait for it.
@@ -122,11 +153,12 @@ func (p *Process) notifyParent() {
 	// A thread that waits for children is woken before SIGCHLD can interrupt it.
 	up.wakeChildWaiters()
 	act := &up.Signals[linux.SIGCHLD]
+	ignored := p.exitSignal == linux.SIGCHLD && act.Handler == linux.SIG_IGN // even if the parent blocks it
 	// clone(2), unlike clone3(2), accepts numbers that are no signal's.
-	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG {
+	if p.exitSignal != 0 && p.exitSignal <= linux.NSIG && !ignored {
 		up.Send(p.childInfo())
 	}
-	if p.exitSignal == linux.SIGCHLD && (act.Handler == linux.SIG_IGN || act.Flags&linux.SA_NOCLDWAIT != 0) {
+	if ignored || p.exitSignal == linux.SIGCHLD && act.Flags&linux.SA_NOCLDWAIT != 0 {
 		p.Kernel.reap(p)
 	}
 }

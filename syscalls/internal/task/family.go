@@ -7,7 +7,9 @@ import (
 // A family holds a process' parent, process group, session and controlling terminal, and what the parent is told of it.
 type family struct {
 	// Parent is nil for the first process, and for orphans that init has adopted.
-	Parent    *Process
+	Parent *Process
+	// forker is the thread of Parent that made the process, or to which it came when that ended.
+	forker    *Thread
 	PGID, SID int
 	// Tty is the controlling terminal, or nil. The processes that have it are of one session.
 	Tty *Terminal

@@ -9,6 +9,10 @@ import (
 func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 	k := t.Kernel
 	q := t.Process.copy(c)
+	q.forker = t
+	if c.Flags&linux.CLONE_PARENT != 0 {
+		q.forker = t.Process.forker
+	}
 	o := q.NewThread(emu.NewCPU())
 	if e := t.giveMachine(q, c); e != 0 {
 		delete(k.Threads, o.TID)
@@ -32,7 +36,7 @@ func (t *Thread) fork(c CloneArgs) (uint64, linux.Errno) {
 		return uint64(q.PID), 0
 	}
 	q.vforker = t
-	return t.Block(Wait{Unbreakable: true}, func() (uint64, linux.Errno) { return uint64(q.PID), 0 })
+	return t.Block(Wait{Killable: true}, func() (uint64, linux.Errno) { return uint64(q.PID), 0 })
 }
 
 // copy returns a new process with what a child inherits (fork(2)). It has no machine and no thread yet.
@@ -85,7 +89,11 @@ func (t *Thread) giveMachine(q *Process, c CloneArgs) (e linux.Errno) {
 func (t *Thread) copyThread(o *Thread, c CloneArgs) {
 	o.CPU.Copy(t.CPU)
 	o.CPU.Regs[emu.RAX] = 0
-	o.Comm, o.Mask, o.timerSlack, o.Altstack, o.KeepCaps = t.Comm, t.Mask, t.timerSlack, t.Altstack, t.KeepCaps
+	o.Comm, o.Mask, o.timerSlack, o.KeepCaps = t.Comm, t.Mask, t.timerSlack, t.KeepCaps
+	o.Altstack = t.Altstack
+	if c.Flags&(linux.CLONE_VM|linux.CLONE_VFORK) == linux.CLONE_VM {
+		o.Altstack = altStack{flags: linux.SS_DISABLE} // both would run handlers on it
+	}
 	o.Sched, o.defaultSlack, o.mceKill = t.Sched.inherited(c.Flags), t.timerSlack, t.mceKill
 	if t.OldMask != nil {
 		o.Mask = *t.OldMask

@@ -266,32 +266,41 @@ func (t *Thread) releaseRobust() {
 	if e1|e2|e3 != 0 {
 		return
 	}
+	pi := next&1 != 0 // the lock that the pointer leads to is a PI lock, whose waiters passLocks sees to
 	for range robustLimit {
 		at := emu.Addr(next &^ 1)
 		if at == head {
 			break
 		}
 		var e linux.Errno
-		if next, e = t.In64(at); e != 0 {
-			break
+		next, e = t.In64(at)
+		if at != emu.Addr(pending&^1) && !t.ownerDied(at+emu.Addr(off), pi, false) || e != 0 {
+			return
 		}
-		if at != emu.Addr(pending&^1) {
-			t.ownerDied(at + emu.Addr(off))
-		}
+		pi = next&1 != 0
 	}
 	if pending&^1 != 0 {
-		t.ownerDied(emu.Addr(pending&^1) + emu.Addr(off))
+		t.ownerDied(emu.Addr(pending&^1)+emu.Addr(off), pending&1 != 0, true)
 	}
 }
 
-// ownerDied marks the mutex at at, if t holds it, as that of a dead owner.
-func (t *Thread) ownerDied(at emu.Addr) {
+// ownerDied marks the mutex at at, if t holds it, as that of a dead owner, and reports whether there is one (handle_futex_death in
+// kernel/futex/core.c). Of the mutex that t was about to lock or unlock (pending) the word may be 0: t may have ended between the store of an
+// unlock and the call that wakes.
+func (t *Thread) ownerDied(at emu.Addr, pi, pending bool) bool {
 	x, e := t.In32(at)
-	if e != 0 || x&linux.FUTEX_TID_MASK != uint32(t.TID) {
-		return
+	if e != 0 || at%4 != 0 {
+		return false
 	}
-	t.Out32(at, x&linux.FUTEX_WAITERS|linux.FUTEX_OWNER_DIED)
-	if key, e := t.FutexKey(at, 0); e == 0 && x&linux.FUTEX_WAITERS != 0 {
+	wakes := pending && x&linux.FUTEX_TID_MASK == 0
+	if x&linux.FUTEX_TID_MASK == uint32(t.TID) {
+		if t.Out32(at, x&linux.FUTEX_WAITERS|linux.FUTEX_OWNER_DIED) != 0 {
+			return false
+		}
+		wakes = x&linux.FUTEX_WAITERS != 0
+	}
+	if key, e := t.FutexKey(at, 0); e == 0 && wakes && !pi {
 		_, _ = t.Kernel.wakeFutex(key, 1, linux.FUTEX_BITSET_MATCH_ANY)
 	}
+	return true
 }

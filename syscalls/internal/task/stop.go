@@ -80,7 +80,7 @@ func (p *Process) notifyParentJob(code int32, status uint32) {
 		return
 	}
 	up.wakeChildWaiters()
-	if act := &up.Signals[linux.SIGCHLD]; act.Flags&linux.SA_NOCLDSTOP == 0 {
+	if act := &up.Signals[linux.SIGCHLD]; act.Handler != linux.SIG_IGN && act.Flags&linux.SA_NOCLDSTOP == 0 {
 		s := p.childInfo()
 		s.Signo, s.Code = linux.SIGCHLD, code
 		linux.PutUint32(s.Fields[8:], status)
@@ -92,9 +92,9 @@ func (p *Process) notifyParentJob(code int32, status uint32) {
 // nothing to report.
 type ChildEvent struct {
 	Process *Process
-	// Status is the event as wait4(2) encodes it; code and value are si_code and si_status of waitid(2).
+	// Status is the event as wait4(2) encodes it.
 	Status uint32
-	// code and value are si_code and si_status.
+	// code and value are si_code and si_status of waitid(2).
 	code  int32
 	value uint32
 }

@@ -182,12 +182,12 @@ type PosixTimer struct {
 	// for any of the process.
 	How  int
 	Info SigInfo
-	To   *Thread // nil for the process
+	To   *Thread
 	// queued says that the signal is in a queue. overruns are the expirations since it was queued; last is what they
 	// were for the signal taken before: the result of timer_getoverrun(2).
 	queued   bool
 	overruns uint64
-	last     uint64 // what timer_getoverrun returns
+	last     uint64
 }
 
 // Expire is called when the timer has expired n times since it was last looked at.
