@@ -20,11 +20,7 @@ func sysFaccessat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 }
 
 // accessOpen is access(2) of an open file.
-func accessOpen(t *task.Thread, fd int, mode uint32) linux.Errno {
-	f, e := files.GetRawFile(t, fd)
-	if e != 0 {
-		return e
-	}
+func accessOpen(t *task.Thread, f files.File, mode uint32) linux.Errno {
 	st, e := f.Stat(t)
 	if e != 0 {
 		return e
@@ -53,18 +49,30 @@ func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (u
 	}
 	if s == "" && flags&linux.AT_EMPTY_PATH != 0 {
 		if dirfd != linux.AT_FDCWD {
-			return 0, accessOpen(t, dirfd, mode)
+			f, e := files.GetRawFile(t, dirfd)
+			if e != 0 {
+				return 0, e
+			}
+			return 0, accessOpen(t, f, mode)
 		}
 		s = "."
 	}
 	const writeOK = 2
-	how := files.Following(flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	follow := flags&linux.AT_SYMLINK_NOFOLLOW == 0
+	how := files.Following(follow)
 	if mode&writeOK != 0 {
 		how |= files.LookupChange
 	}
 	l, e := files.Find(t, dirfd, s, how)
 	if e != 0 {
 		return 0, e
+	}
+	if l.Node != nil && l.Node.File != nil && follow {
+		at, e := l.Magic(true)
+		if e != 0 {
+			return 0, accessOpen(t, l.Node.File(), mode)
+		}
+		l = at
 	}
 	if l.Node != nil {
 		if l.Node.Mode>>6&mode != mode {
@@ -73,11 +81,11 @@ func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (u
 		return 0, 0
 	}
 	if mode&writeOK != 0 && files.SystemOf(t.Kernel).Config.ReadOnly && !l.Private {
-		if st, e := l.Stat(flags&linux.AT_SYMLINK_NOFOLLOW == 0); e == 0 && files.DeviceName(st.Mode, st.Rdev) == "" {
+		if st, e := l.Stat(follow); e == 0 && files.DeviceName(st.Mode, st.Rdev) == "" {
 			return 0, linux.EROFS
 		}
 	}
-	return 0, l.Access(mode, flags&linux.AT_SYMLINK_NOFOLLOW == 0)
+	return 0, l.Access(mode, follow)
 }
 
 // sysChmod implements chmod(2).
