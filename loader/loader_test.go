@@ -153,7 +153,8 @@ func TestScripts(t *testing.T) {
 	long := "#!/" + strings.Repeat("x", 300)
 	fl := newFiles(t, map[string][]byte{
 		"prog": staticSpec().build(), "s1": []byte("#!prog\n"), "s2": []byte("#! \tprog  foo bar \t\nrest"), "s3": []byte("#!s2\n"),
-		"s4": []byte("#!s3 x"), "loop": []byte("#!loop\n"), "none": []byte("#!nothere\n"), "empty": []byte("#! \n"), "long": []byte(long),
+		"s4": []byte("#!s3 x"), "loop": []byte("#!loop\n"), "none": []byte("#!nothere\n"), "empty": []byte("#! \n"), "long": []byte(long), "zero": []byte("#! \x00\n"),
+		"open": []byte("#!prog " + strings.Repeat("y", 300)), "blanks": []byte("#!prog" + strings.Repeat(" ", 300) + "z\n"), "zeroarg": []byte("#!prog \x00z\n"),
 	})
 	for _, tt := range []struct {
 		name string
@@ -167,6 +168,10 @@ func TestScripts(t *testing.T) {
 		{"loop", nil, ErrLoop},
 		{"none", nil, fs.ErrNotExist},
 		{"empty", nil, ErrFormat},
+		{"zero", nil, fs.ErrPermission},
+		{"open", []string{"prog", strings.Repeat("y", 248), "open", "A"}, nil},
+		{"blanks", []string{"prog", "blanks", "A"}, nil},
+		{"zeroarg", []string{"prog", "", "zeroarg", "A"}, nil},
 		{"long", nil, ErrFormat},
 		{"missing", nil, fs.ErrNotExist},
 	} {

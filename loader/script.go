@@ -16,6 +16,8 @@ const (
 	maxScripts = 5
 )
 
+var errNoInterp = errors.New("its #! line names no interpreter")
+
 // openProgram opens path, following `#!` lines, and returns the ELF file they end
 // at with the arguments it gets.
 func openProgram(open Opener, path string, argv []string) (*File, []string, error) {
@@ -41,13 +43,16 @@ func openProgram(open Opener, path string, argv []string) (*File, []string, erro
 		if depth == maxScripts {
 			return nil, nil, &Error{Path: path, Reason: ErrLoop, Msg: ErrLoop.Error()}
 		}
-		interp, arg, err := parseShebang(head)
+		interp, arg, hasArg, err := parseShebang(head)
 		if err != nil {
 			return nil, nil, refuse(name, "%v", err)
 		}
+		if interp == "" { // Linux opens the working directory
+			return nil, nil, &Error{Path: path, Reason: fs.ErrPermission, Msg: errNoInterp.Error()}
+		}
 		rest := append([]string{name}, argv[1:]...)
 		argv = []string{interp}
-		if arg != "" {
+		if hasArg {
 			argv = append(argv, arg)
 		}
 		argv = append(argv, rest...)
@@ -76,28 +81,58 @@ func openError(path, name string, err error) error {
 	return &Error{Path: path, Interp: interp, Reason: err, Msg: msg}
 }
 
-// parseShebang takes a `#!` line apart as fs/binfmt_script.c does: the
-// interpreter, then everything up to the end of line as one argument.
-func parseShebang(head []byte) (interp, arg string, err error) {
-	line := head[2:]
-	end := bytes.IndexByte(line, '\n')
-	whole := end >= 0 || len(head) < headSize
-	if end >= 0 {
-		line = line[:end]
-	}
-	if i := bytes.IndexByte(line, 0); i >= 0 {
-		line = line[:i]
-	}
-	line = bytes.Trim(line, " \t")
-	if len(line) == 0 {
-		return "", "", errors.New("its #! line names no interpreter")
-	}
-	i := bytes.IndexAny(line, " \t")
-	if i < 0 {
-		if !whole {
-			return "", "", fmt.Errorf("its #! line is longer than %d bytes", headSize)
+// parseShebang takes a `#!` line apart as load_script in fs/binfmt_script.c does, which looks at the first bytes of a file with zeros behind it:
+// the interpreter, then, if hasArg is set, everything up to the end of the line as one argument. A line that does not end there must
+// have the whole name of the interpreter; its argument may be cut off. Zeros end what is copied, but they do not end the line.
+func parseShebang(head []byte) (interp, arg string, hasArg bool, err error) {
+	var buf [headSize]byte
+	copy(buf[:], head)
+	const last = headSize - 1 // is never part of a string
+	end := bytes.IndexByte(buf[:], '\n')
+	if end < 0 {
+		name := skip(buf[:], 2, last, isBlank)
+		if name < 0 {
+			return "", "", false, errNoInterp
 		}
-		return string(line), "", nil
+		if skip(buf[:], name, last, isNoEnd) < 0 {
+			return "", "", false, fmt.Errorf("its #! line is longer than %d bytes", headSize)
+		}
+		end = last
 	}
-	return string(line[:i]), string(bytes.TrimLeft(line[i:], " \t")), nil
+	for isBlank(buf[end-1]) {
+		end--
+	}
+	name := skip(buf[:], 2, end, isBlank)
+	if name < 0 || name == end {
+		return "", "", false, errNoInterp
+	}
+	behind, from := skip(buf[:], name, end, isNoEnd), -1
+	if behind >= 0 && buf[behind] != 0 {
+		from = skip(buf[:], behind, end, isBlank)
+	}
+	if from < 0 {
+		return cString(buf[name:end]), "", false, nil
+	}
+	return cString(buf[name:behind]), cString(buf[from:end]), true, nil
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// isNoEnd reports whether c may be in an interpreter's name.
+func isNoEnd(c byte) bool { return !isBlank(c) && c != 0 }
+
+// skip returns where in b, from one index to another one and with it, the first byte is that is not one of those that skipped tells; or -1.
+func skip(b []byte, from, to int, skipped func(c byte) bool) int {
+	for i := from; i <= to; i++ {
+		if !skipped(b[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// cString is b up to a zero.
+func cString(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return string(b)
 }
