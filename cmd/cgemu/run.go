@@ -70,12 +70,9 @@ func run(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	files, err := newOutFiles(o.outFile)
+	files, err := o.outFiles(cfg.DumpInstr)
 	if err != nil {
 		return fail(exitFailed, err)
-	}
-	if name := files.name(syscalls.DefaultPID); cfg.DumpInstr && cgout.IsSpecial(name) {
-		return fail(exitFailed, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name))
 	}
 	if o.view != "" && o.walled() {
 		return fail(exitFailed, errors.New("--view: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep the page's server from its work: cgemu view shows the profile"))
@@ -109,6 +106,18 @@ func run(args []string) int {
 		return fail(exitFailed, k.err)
 	}
 	return status(ctx, res)
+}
+
+// outFiles says where profiles go. dumps says that counts of instructions are to lie beside them.
+func (o *options) outFiles(dumps bool) (*outFiles, error) {
+	files, err := newOutFiles(o.outFile)
+	if err != nil {
+		return nil, err
+	}
+	if name := files.name(syscalls.DefaultPID); dumps && cgout.IsSpecial(name) {
+		return nil, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name)
+	}
+	return files, nil
 }
 
 // startLog opens what is written beside profiles: messages, which go to the terminal unless an option says where, and the files of --debug and --record.

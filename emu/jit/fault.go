@@ -44,31 +44,16 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		e.resume = pos
 		return 0, stop
 	}
-	if pos >= e.sim.probe && pos < e.sim.probed {
-		e.resume = e.sim.given // the instruction will fault itself
-		return 0, nil
-	}
-	if e.unfilled() {
-		e.resume = e.stubs.miss + int(e.get(stSigRIP))
-		return 0, nil
-	}
-	if resume, ok := e.changing(pos); ok {
-		e.resume = resume
+	if e.shared(pos) {
 		return 0, nil
 	}
 	t := e.blockAt(pos)
-	if t != nil && e.interrupted(t, pos) {
+	if t == nil {
+		return e.faultBetween()
+	}
+	if e.interrupted(t, pos) {
 		e.resume = pos
 		return 0, nil
-	}
-	if t == nil && e.framesFull() { // at an entry for lookups
-		return emu.Addr(e.get(stRegs + 8*int(regTarget))), e.tooManyFrames()
-	}
-	if t == nil && e.shadow.has(uintptr(e.get(stRegs+8*emu.RSP))) {
-		return e.unpairedReturn()
-	}
-	if t == nil {
-		return e.returnAstray()
 	}
 	if t.lookup != 0 && pos >= int(t.lookup) && pos < int(t.lookup)+lookupSize {
 		return e.lookupFault(t)
@@ -90,32 +75,65 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		// Without memory for it the guest's stack has come to its end.
 		f.Addr = emu.Addr(p - e.shadow.base)
 	}
-	often := e.oftenX87(f, pos)
 	ours := f.Vector == emu.VecPF && f.Write && e.mem.Guarded(f.Addr)
 	if ours && e.unguardOutside(t, f.Addr) {
 		e.resume = pos
 		return pc, nil
 	}
+	return pc, e.stopAt(t, i, pos, f, ours)
+}
+
+// shared handles a fault of code at arena offset pos that blocks share, where that has another way to go on, and reports whether it was one.
+func (e *Engine) shared(pos int) bool {
+	switch resume, changing := e.changing(pos); {
+	case pos >= e.sim.probe && pos < e.sim.probed:
+		e.resume = e.sim.given // the instruction will fault itself
+	case e.unfilled():
+		e.resume = e.stubs.miss + int(e.get(stSigRIP))
+	case changing:
+		e.resume = resume
+	default:
+		return false
+	}
+	return true
+}
+
+// faultBetween handles a fault that is no block's: at an entry for lookups, or behind a return.
+func (e *Engine) faultBetween() (emu.Addr, *emu.Stop) {
+	switch {
+	case e.framesFull(): // at an entry for lookups
+		return emu.Addr(e.get(stRegs + 8*int(regTarget))), e.tooManyFrames()
+	case e.shadow.has(uintptr(e.get(stRegs + 8*emu.RSP))):
+		return e.unpairedReturn()
+	}
+	return e.returnAstray()
+}
+
+// stopAt stops the guest at instruction i of t, whose code at arena offset pos raised f. ours says that it stores to code, to be executed again, as it is where it uses x87 too often; otherwise the fault is the
+// guest's.
+func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
+	pc := t.addr(i)
+	often := e.oftenX87(f, pos)
 	e.restore(t, i, pos)
 	e.set(stHistory, t.insn(i).outcomes.after(e.get(stHistory)))
 	e.faultedPiece(pc)
 	e.adjustForStop(t, i, ours || often)
-	if ours {
+	switch {
+	case ours:
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
-			return pc, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+			return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
 		}
 		if e.details() {
 			e.revokeGuarded(t, i, pc)
 		}
 		e.singleStep, e.runOffset = true, int(t.insn(i).run)
 		e.passing, e.passes = e.cpu, pc // a mark there was passed
-		return pc, nil
-	}
-	if often {
+		return nil
+	case often:
 		e.runOffset = int(t.insn(i).run)
 		e.passing, e.passes = e.cpu, pc
 		e.takeX87()
-		return pc, nil
+		return nil
 	}
 	e.storeCPU(e.cpu, pc)
 	decoded := e.examine(t, i)
@@ -130,7 +148,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	if e.details() {
 		e.revokeEvents(t, i, &e.examined, f)
 	}
-	return pc, stopFault(f)
+	return stopFault(f)
 }
 
 // unguardOutside makes the guarded page of a writable, where t stores, if t was not made from it. It reports whether t is still known: the store may be tried again then. A block that runs once

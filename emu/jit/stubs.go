@@ -48,61 +48,8 @@ const lookupSize = 12
 // code is entered and left, and when a lookup misses.
 func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	var s stubs
-	s.enter = e.pos
-	e.store(stHostSP, x86.RSP)
-	e.store(stHostBP, x86.RBP)
-	e.byte(0x0f, 0xae) // stmxcsr
-	e.rip(3, stHostMXCSR, 0)
-	e.storeImm32(stInGuest, 1)
-	e.load(x86.RCX, stFP)
-	if wide {
-		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
-		e.movImm(x86.RDX, 0)
-		e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
-	} else {
-		e.emitLoadState()
-	}
-	enter()
-	e.emitGiveFlags()
-	for r := x86.RAX; r <= x86.R15; r++ {
-		if r != x86.RSP {
-			e.load(r, stRegs+8*int(r))
-		}
-	}
-	e.load(x86.RSP, stRegs+8*int(x86.RSP))
-	e.byte(0xff) // jmp [stTarget]
-	e.rip(4, stTarget, 0)
-
-	s.fault = e.pos
-	e.storeImm32(stExit, exitFault)
-	noted := e.short(opShortJ)
-	s.exit = e.pos
-	e.store(stRegs+8*int(x86.RSP), x86.RSP)
-	e.patchShort(noted)
-	e.load(x86.RSP, stHostSP)
-	e.emitTakeFlags()
-	for r := x86.RAX; r <= x86.R15; r++ {
-		if r != x86.RSP {
-			e.store(stRegs+8*int(r), r)
-		}
-	}
-	e.load(x86.RBP, stHostBP)
-	e.load(x86.RCX, stFP)
-	if wide {
-		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
-		e.movImm(x86.RDX, 0)
-		e.byte(0x48, 0x0f, 0xc7, 0x21)                // xsavec64 [rcx]
-		e.byte(0x0f, 0xae, 0x59, byte(emu.XOffMXCSR)) // stmxcsr [rcx+24]
-	} else {
-		e.emitSaveState()
-	}
-	e.emitClearX87()
-	exit()
-	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
-	e.byte(0x0f, 0xae)       // ldmxcsr
-	e.rip(2, stHostMXCSR, 0)
-	e.storeImm32(stInGuest, 0)
-	e.byte(0xc3) // ret
+	s.emitEnter(e, wide, enter)
+	s.emitExit(e, wide, exit)
 
 	s.miss = e.pos
 	miss()
@@ -160,4 +107,66 @@ func (e *assembler) emitGiveFlags() {
 	e.rip(6, stFlags, 0)
 	e.byte(0x9d) // popfq
 	e.link(given, e.pos)
+}
+
+// emitEnter generates what loads the guest's registers.
+func (s *stubs) emitEnter(e *assembler, wide bool, enter func()) {
+	s.enter = e.pos
+	e.store(stHostSP, x86.RSP)
+	e.store(stHostBP, x86.RBP)
+	e.byte(0x0f, 0xae) // stmxcsr
+	e.rip(3, stHostMXCSR, 0)
+	e.storeImm32(stInGuest, 1)
+	e.load(x86.RCX, stFP)
+	if wide {
+		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
+		e.movImm(x86.RDX, 0)
+		e.byte(0x48, 0x0f, 0xae, 0x29) // xrstor64 [rcx]
+	} else {
+		e.emitLoadState()
+	}
+	enter()
+	e.emitGiveFlags()
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if r != x86.RSP {
+			e.load(r, stRegs+8*int(r))
+		}
+	}
+	e.load(x86.RSP, stRegs+8*int(x86.RSP))
+	e.byte(0xff) // jmp [stTarget]
+	e.rip(4, stTarget, 0)
+}
+
+// emitExit generates what saves them.
+func (s *stubs) emitExit(e *assembler, wide bool, exit func()) {
+	s.fault = e.pos
+	e.storeImm32(stExit, exitFault)
+	noted := e.short(opShortJ)
+	s.exit = e.pos
+	e.store(stRegs+8*int(x86.RSP), x86.RSP)
+	e.patchShort(noted)
+	e.load(x86.RSP, stHostSP)
+	e.emitTakeFlags()
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if r != x86.RSP {
+			e.store(stRegs+8*int(r), r)
+		}
+	}
+	e.load(x86.RBP, stHostBP)
+	e.load(x86.RCX, stFP)
+	if wide {
+		e.movImm(x86.RAX, emu.XFeatures|emu.XAVX512)
+		e.movImm(x86.RDX, 0)
+		e.byte(0x48, 0x0f, 0xc7, 0x21)                // xsavec64 [rcx]
+		e.byte(0x0f, 0xae, 0x59, byte(emu.XOffMXCSR)) // stmxcsr [rcx+24]
+	} else {
+		e.emitSaveState()
+	}
+	e.emitClearX87()
+	exit()
+	e.byte(0xc5, 0xf8, 0x77) // vzeroupper
+	e.byte(0x0f, 0xae)       // ldmxcsr
+	e.rip(2, stHostMXCSR, 0)
+	e.storeImm32(stInGuest, 0)
+	e.byte(0xc3) // ret
 }
