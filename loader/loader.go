@@ -179,6 +179,9 @@ func (x *Executable) Close() {
 // Path returns the guest's canonical path of the program: what /proc/self/exe shows.
 func (x *Executable) Path() string { return x.file.Path }
 
+// Ino returns the number of the program's file, as its opener has it.
+func (x *Executable) Ino() uint64 { return x.file.Ino }
+
 // Argv returns the arguments after `#!` processing.
 func (x *Executable) Argv() []string { return x.argv }
 

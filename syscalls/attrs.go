@@ -1,6 +1,8 @@
 package syscalls
 
 import (
+	"cmp"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/files"
 	"github.com/cgemu/cgemu/syscalls/internal/host"
@@ -462,6 +464,9 @@ func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, linux.EISDIR
 		default:
 			return 0, linux.EINVAL
+		}
+		if files.BeingExecuted(t.Kernel, st) {
+			return 0, cmp.Or(l.Access(2, true), linux.ETXTBSY)
 		}
 		if e = files.MayGrow(t, st, a.Long(1)); e != 0 {
 			return 0, e

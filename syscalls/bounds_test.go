@@ -42,7 +42,7 @@ func TestNothingStays(t *testing.T) {
 			g.ok(nr("write"), g.ok(nr("memfd_create"), g.str("m"), 0), g.str("x"), 1)
 			g.ok(nr("close_range"), 3, 1<<32-1, 0)
 		}, func(k *task.Kernel) int {
-			return len(files.SystemOf(k).Inodes.Numbers) + len(files.SystemOf(k).Inodes.Times) + len(files.SystemOf(k).Inodes.Open)
+			return len(files.SystemOf(k).Inodes.Numbers) + len(files.SystemOf(k).Inodes.Times) + len(files.SystemOf(k).Inodes.Opened)
 		}},
 		{"inodes of sockets", func(g *guest) {
 			g.ok(nr("socket"), linux.AF_INET, linux.SOCK_STREAM, 0)

@@ -123,6 +123,11 @@ func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File,
 	if flags&(linux.O_CREAT|linux.O_TRUNC) != 0 || flags&linux.O_ACCMODE != linux.O_RDONLY {
 		was, there = l.Stat(true)
 	}
+	if there == 0 && files.BeingExecuted(t.Kernel, was) {
+		if e := files.NotExecuted(t, l, flags); e != 0 {
+			return nil, e
+		}
+	}
 	// The host must not wait for the other end of a FIFO: another of our processes may open it.
 	r, e := l.Open(onHost|linux.O_NONBLOCK, mode, files.Of(t).Umask)
 	if e == linux.ENXIO && flags&(linux.O_ACCMODE|linux.O_NONBLOCK) == linux.O_WRONLY && isFIFO(l.FileAt) {
@@ -141,7 +146,7 @@ func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File,
 	}
 	if h.Dev == files.SystemOf(t.Kernel).Inodes.ProcDev || h.Dev == files.SystemOf(t.Kernel).Inodes.SysDev {
 		if path, ok := r.OnPseudoFS(); ok && h.Mode&linux.S_IFMT != linux.S_IFLNK {
-			r.Close()
+			h.Discard(t.Kernel)
 			v, e := files.Relocate(t, path)
 			if e == 0 && v.Node == nil {
 				e = linux.ENOENT
@@ -161,7 +166,7 @@ func open(t *task.Thread, l files.Location, flags int, mode uint32) (files.File,
 		return nil, files.AwaitWriter(t, h, flags)
 	}
 	if name := files.DeviceName(h.Mode, h.Rdev); name != "" {
-		r.Close()
+		h.Discard(t.Kernel)
 		return files.DevNodes[name].OpenAt(t, "/dev/"+name, flags)
 	}
 	return h, 0

@@ -100,6 +100,17 @@ func MayOpen(t *task.Thread, l Location, flags int) (int, linux.Errno) {
 	return flags &^ (linux.O_ACCMODE | linux.O_CREAT | linux.O_TRUNC), e
 }
 
+// NotExecuted is ETXTBSY if open(2) with flags would let the guest write to a file that a process executes, or empty it.
+func NotExecuted(t *task.Thread, l Location, flags int) linux.Errno {
+	if flags&(linux.O_PATH|linux.O_DIRECTORY) != 0 || flags&linux.O_ACCMODE == linux.O_RDONLY && flags&linux.O_TRUNC == 0 || flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {
+		return 0
+	}
+	if st, e := l.Stat(flags&linux.O_NOFOLLOW == 0); e != 0 || !BeingExecuted(t.Kernel, st) {
+		return 0
+	}
+	return cmp.Or(l.Access(accessOf(flags), true), linux.ETXTBSY)
+}
+
 // writing is what open(2) returns for writing to a file of the host that the guest may not change. Only what is a device of ours can
 // be opened.
 func writing(st host.Stat) linux.Errno {

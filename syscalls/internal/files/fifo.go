@@ -1,8 +1,6 @@
 package files
 
 import (
-	"slices"
-
 	"github.com/cgemu/cgemu/syscalls/internal/host"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/task"
@@ -50,7 +48,7 @@ func openFIFO(t *task.Thread, p FileAt, flags int) (uint64, linux.Errno) {
 func AwaitWriter(t *task.Thread, h *HostFile, flags int) linux.Errno {
 	Of(t).Call.fifo = h
 	_, e := t.Block(task.Wait{
-		Ready: func() bool { return h.FD.Poll(linux.POLLIN) != 0 || hasWriter(t.Kernel, h) },
+		Ready: func() bool { return h.FD.Poll(linux.POLLIN) != 0 || SystemOf(t.Kernel).Inodes.hasWriter(h.Ino) },
 		Hosts: func(fds []host.PollFD) []host.PollFD { return append(fds, host.PollFD{On: h.FD, Events: linux.POLLIN}) },
 	}, func() (uint64, linux.Errno) { return Install(t, Of(t).Call.takeFIFO(), flags) })
 	return e
@@ -58,21 +56,5 @@ func AwaitWriter(t *task.Thread, h *HostFile, flags int) linux.Errno {
 
 // MustAwait says whether open(2) with flags waits for the other end of h.
 func MustAwait(k *task.Kernel, h *HostFile, flags int) bool {
-	return flags&(linux.O_ACCMODE|linux.O_NONBLOCK|linux.O_PATH) == linux.O_RDONLY && h.Mode&linux.S_IFMT == linux.S_IFIFO && !hasWriter(k, h)
-}
-
-// hasWriter says whether one of our processes has the FIFO h open for writing, or is about to.
-func hasWriter(k *task.Kernel, h *HostFile) bool {
-	writes := func(f File) bool {
-		w, ok := f.(*HostFile)
-		return ok && w != nil && w.Ino == h.Ino && w.Writable()
-	}
-	for ft := range fdTables(k) {
-		if slices.ContainsFunc(ft.Entries, func(ent FDEntry) bool { return writes(ent.File) }) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(k.Processes, func(p *task.Process) bool {
-		return slices.ContainsFunc(p.Threads, func(o *task.Thread) bool { return writes(Of(o).Call.fifo) })
-	})
+	return flags&(linux.O_ACCMODE|linux.O_NONBLOCK|linux.O_PATH) == linux.O_RDONLY && h.Mode&linux.S_IFMT == linux.S_IFIFO && !SystemOf(k).Inodes.hasWriter(h.Ino)
 }

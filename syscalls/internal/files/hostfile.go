@@ -21,17 +21,13 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// BeingWritten reports whether a process has file ino open for writing: it cannot be executed then. The description that
-// memfd_create(2) made does not count.
-func BeingWritten(k *task.Kernel, ino uint64) bool {
-	for ft := range fdTables(k) {
-		for _, ent := range ft.Entries {
-			if h, ok := ent.File.(*HostFile); ok && h.Ino == ino && h.Writable() && !h.IsMemfd() {
-				return true
-			}
-		}
-	}
-	return false
+// BeingWritten reports whether file ino cannot be executed, as a process has it open for writing.
+func BeingWritten(k *task.Kernel, ino uint64) bool { return SystemOf(k).Inodes.hasWriter(ino) }
+
+// BeingExecuted reports whether the file that st describes cannot be written to, as a process runs the program in it.
+func BeingExecuted(k *task.Kernel, st host.Stat) bool {
+	ino := SystemOf(k).Inodes.Numbers[host.FileID{Dev: st.Dev, Ino: st.Ino}]
+	return ino != 0 && slices.ContainsFunc(k.Processes, func(p *task.Process) bool { return !p.Exited && p.ExeIno == ino })
 }
 
 // A HostFile is a file of the host: regular, directory, terminal, pipe from outside.
@@ -41,11 +37,15 @@ type HostFile struct {
 	// Mode is st_mode; what kind of file it is decides whether it can block.
 	Mode uint32
 	Ino  uint64
-	// hostIno and dev are the host's, rdev is what a device file stands for.
-	hostIno, Dev, Rdev uint64
+	// hostIno is st_ino, and Dev st_dev, of the host.
+	hostIno, Dev uint64
+	// Rdev is st_rdev: what a device file stands for.
+	Rdev uint64
 	// Own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
-	// is in no directory, as a memfd is, and what is in the directory that the run has for itself; private says the latter.
-	Own, Private bool
+	// is in no directory, as a memfd is, and what is in the directory that the run has for itself.
+	Own bool
+	// Private says that it is in that directory.
+	Private bool
 	// inherited says that cgemu was given it: what is outside has it open too.
 	inherited bool
 	// Flocked says that it may have a lock of flock(2).
@@ -138,11 +138,13 @@ func (fs *System) ownFile(name string) bool {
 
 // numbered makes the open file for r, whose number for the guest is ino.
 func numbered(k *task.Kernel, r FileRef, st host.Stat, ino uint64, flags int, guest string) *HostFile {
-	SystemOf(k).Inodes.Open[ino]++
-	return &HostFile{
+	h := &HostFile{
 		FileBase: OpenedBase(guest, flags),
 		FileRef:  r, Mode: st.Mode, blocks: mayBlock(st), Ino: ino, hostIno: st.Ino, Dev: st.Dev, Rdev: st.Rdev,
 	}
+	opened := SystemOf(k).Inodes.Opened
+	opened[ino] = append(opened[ino], h)
+	return h
 }
 
 // AddStdio gives t, the first thread of all, descriptors 0, 1 and 2, and a working directory.
@@ -540,7 +542,11 @@ func (f *HostFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
 	if f.Fixed(t) && (flags&linux.O_ACCMODE != linux.O_RDONLY || flags&linux.O_TRUNC != 0) {
 		return nil, linux.EROFS
 	}
-	r, e := f.Again().Open(flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
+	at := Location{FileAt: f.Again()}
+	if e := NotExecuted(t, at, flags&^linux.O_CREAT); e != 0 {
+		return nil, e
+	}
+	r, e := at.Open(flags&^(linux.O_CREAT|linux.O_EXCL), 0, 0)
 	if e != 0 {
 		return nil, e
 	}
@@ -552,7 +558,15 @@ func (f *HostFile) Reopen(t *task.Thread, flags int) (File, linux.Errno) {
 	return n, 0
 }
 
+// Discard gives f up without that anybody is told, for a file of ours that takes its place.
+func (f *HostFile) Discard(k *task.Kernel) {
+	SystemOf(k).Inodes.leave(f)
+	f.FileRef.Close()
+	SystemOf(k).Inodes.closed(f, true)
+}
+
 func (f *HostFile) Close(k *task.Kernel) {
+	SystemOf(k).Inodes.leave(f)
 	closed(k, f)
 	if f.Flocked && !f.inherited {
 		// Closing need not give up the lock: a process that this one has just forked has its descriptors until it calls execve(2).
@@ -560,7 +574,7 @@ func (f *HostFile) Close(k *task.Kernel) {
 	}
 	f.FileRef.Close()
 	unnamed := f.IsMemfd()
-	SystemOf(k).Inodes.closed(host.FileID{Dev: f.Dev, Ino: f.hostIno}, f.Ino, !unnamed)
+	SystemOf(k).Inodes.closed(f, !unnamed)
 }
 
 // List returns the directory's entries, "." and ".." first, then by name.
@@ -641,7 +655,7 @@ func MayWrite(t *task.Thread, h *HostFile, off int64, n uint64) (uint64, linux.E
 	return min(n, limit-uint64(off)), 0
 }
 
-// MayGrow is mayBecome for a file of which st is known.
+// MayGrow is EFBIG, with SIGXFSZ, if the file that st describes may not get size.
 func MayGrow(t *task.Thread, st host.Stat, size int64) linux.Errno {
 	if st.Mode&linux.S_IFMT == linux.S_IFREG && size > st.Size && uint64(size) > t.Process.Limits[linux.RLIMIT_FSIZE].Cur {
 		return tooBig(t)

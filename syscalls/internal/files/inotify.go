@@ -257,23 +257,10 @@ func Removed(k *task.Kernel, st host.Stat) {
 	if !dir {
 		SelfEvent(k, st, linux.IN_ATTRIB)
 	}
-	if (st.Nlink <= 1 || dir) && !isOpen(k, SystemOf(k).Inodes.Number(st.Dev, st.Ino)) {
+	if (st.Nlink <= 1 || dir) && !SystemOf(k).Inodes.isOpen(SystemOf(k).Inodes.Number(st.Dev, st.Ino)) {
 		st.Mode = 0
 		SelfEvent(k, st, linux.IN_DELETE_SELF)
 	}
-}
-
-// isOpen reports whether a process has file ino open.
-func isOpen(k *task.Kernel, ino uint64) bool {
-	for ft := range fdTables(k) {
-		if slices.ContainsFunc(ft.Entries, func(ent FDEntry) bool {
-			h, ok := ent.File.(*HostFile)
-			return ok && h.Ino == ino
-		}) {
-			return true
-		}
-	}
-	return false
 }
 
 // Moved is called after src, which was described by was, became dst, and took the place of old if replaced is set.
@@ -292,7 +279,7 @@ func Moved(k *task.Kernel, src, dst Location, was, old host.Stat, replaced bool)
 		SelfEvent(k, old, linux.IN_ATTRIB)
 	}
 	SelfEvent(k, host.Stat{Dev: was.Dev, Ino: was.Ino}, linux.IN_MOVE_SELF)
-	if replaced && (old.Nlink <= 1 || old.IsDir() != 0) && !isOpen(k, SystemOf(k).Inodes.Number(old.Dev, old.Ino)) {
+	if replaced && (old.Nlink <= 1 || old.IsDir() != 0) && !SystemOf(k).Inodes.isOpen(SystemOf(k).Inodes.Number(old.Dev, old.Ino)) {
 		old.Mode = 0
 		SelfEvent(k, old, linux.IN_DELETE_SELF)
 	}
@@ -336,7 +323,7 @@ func closed(k *task.Kernel, f *HostFile) {
 		mask = linux.IN_CLOSE_WRITE
 	}
 	FileEvent(k, f, mask)
-	if st, e := f.FileRef.Stat(); e == 0 && st.Nlink == 0 && !isOpen(k, f.Ino) {
+	if st, e := f.FileRef.Stat(); e == 0 && st.Nlink == 0 && !SystemOf(k).Inodes.isOpen(f.Ino) {
 		notify(k, f.Ino, inotifyEvent{mask: linux.IN_DELETE_SELF}, false)
 	}
 }

@@ -46,15 +46,16 @@ type inodeTable struct {
 	Times map[uint64]host.Times
 	// modes are the permissions of files whose own the host does not let us change (Remembers).
 	modes map[uint64]uint32
-	// Open is how often files of the host are open, by number: those have their times still when no link is left.
-	Open map[uint64]int
+	// Opened are the open files of the host, by number, whoever holds them: descriptors, messages on their way, calls that wait. Those
+	// have their times still when no link is left.
+	Opened map[uint64][]*HostFile
 	// Forgotten is told of host files whose last link went, for who else knows them by what the host may give to the next file.
 	Forgotten func(host.FileID)
 }
 
 func (n *inodeTable) init() {
 	n.Numbers, n.Times = map[host.FileID]uint64{}, map[uint64]host.Times{}
-	n.modes, n.Open = map[uint64]uint32{}, map[uint64]int{}
+	n.modes, n.Opened = map[uint64]uint32{}, map[uint64][]*HostFile{}
 	n.anonymous, n.next = 1, 2
 	if !host.Direct {
 		return
@@ -96,7 +97,7 @@ func (n *inodeTable) Forget(s host.Stat) {
 		return
 	}
 	key := host.FileID{Dev: s.Dev, Ino: s.Ino}
-	if ino := n.Numbers[key]; n.Open[ino] == 0 {
+	if ino := n.Numbers[key]; len(n.Opened[ino]) == 0 {
 		n.forgetState(ino)
 	}
 	delete(n.Numbers, key)
@@ -108,19 +109,34 @@ func (n *inodeTable) forgetState(ino uint64) {
 	delete(n.modes, ino)
 }
 
-// closed is called when the host's file key, whose number is ino, is closed once. linked says that a path may lead to it still,
-// unless forget was called.
-func (n *inodeTable) closed(key host.FileID, ino uint64, linked bool) {
-	if n.Open[ino]--; n.Open[ino] > 0 {
+// leave takes h, which is about to be closed, out of the files that are open.
+func (n *inodeTable) leave(h *HostFile) {
+	rest := slices.DeleteFunc(n.Opened[h.Ino], func(o *HostFile) bool { return o == h })
+	if n.Opened[h.Ino] = rest; len(rest) == 0 {
+		delete(n.Opened, h.Ino)
+	}
+}
+
+// closed is called when h was closed. linked says that a path may lead to the file still, unless Forget was called.
+func (n *inodeTable) closed(h *HostFile, linked bool) {
+	if n.isOpen(h.Ino) {
 		return
 	}
-	delete(n.Open, ino)
+	key := host.FileID{Dev: h.Dev, Ino: h.hostIno}
 	if !linked {
 		delete(n.Numbers, key)
 	}
-	if n.Numbers[key] != ino {
-		n.forgetState(ino)
+	if n.Numbers[key] != h.Ino {
+		n.forgetState(h.Ino)
 	}
+}
+
+// isOpen reports whether a process has file ino open.
+func (n *inodeTable) isOpen(ino uint64) bool { return len(n.Opened[ino]) > 0 }
+
+// hasWriter reports whether a process has file ino open for writing. The description that memfd_create(2) made does not count.
+func (n *inodeTable) hasWriter(ino uint64) bool {
+	return slices.ContainsFunc(n.Opened[ino], func(h *HostFile) bool { return h.Writable() && !h.IsMemfd() })
 }
 
 // A Stat is what stat(2) tells.

@@ -46,7 +46,7 @@ func (p *Process) copy(c CloneArgs) *Process {
 	if c.Flags&linux.CLONE_PARENT != 0 {
 		q.Parent, q.exitSignal = p.Parent, p.exitSignal
 	}
-	q.Program, q.Exe, q.Argv, q.Envv = p.Program, p.Exe, p.Argv, p.Envv
+	q.Program, q.Exe, q.ExeIno, q.Argv, q.Envv = p.Program, p.Exe, p.ExeIno, p.Argv, p.Envv
 	q.Limits = p.Limits
 	q.dumpable, q.NoNewPriv, q.thpOff, q.Persona = p.dumpable, p.NoNewPriv, p.thpOff, p.Persona
 	q.OomScoreAdj, q.CoreFilter = p.OomScoreAdj, p.CoreFilter

@@ -23,9 +23,10 @@ type Process struct {
 	Mem     *mem.Space
 	memory  *uio.Memory // that of all its threads
 	Engine  emu.Engine
-	// Program is what execve(2) loaded last. Exe describes it in /proc, Argv and Envv are what it began with.
+	// Program is what execve(2) loaded last. Exe describes its file in /proc, whose number is ExeIno; Argv and Envv are what it began with.
 	Program *loader.Program
 	Exe     string
+	ExeIno  uint64
 	Argv    []string
 	Envv    []string
 	// Threads are in order of creation. Threads[0] stays when it has ended (it is Dead then), since /proc/PID is about it.
@@ -225,7 +226,7 @@ func (p *Process) Exec(t *Thread, x *loader.Executable, envv []string) error {
 	if err != nil {
 		return err
 	}
-	p.Program, p.Exe = prog, x.Path()
+	p.Program, p.Exe, p.ExeIno = prog, x.Path(), x.Ino()
 	p.Persona &^= linux.READ_IMPLIES_EXEC
 	p.Argv, p.Envv = prog.Argv, envv
 	p.Machine.Brk = prog.Brk
