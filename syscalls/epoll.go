@@ -67,8 +67,7 @@ func sysEpollCtl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case op == linux.EPOLL_CTL_ADD && files.EpollLoops(t.Kernel, ep, f):
 		return 0, linux.ELOOP
 	case op == linux.EPOLL_CTL_ADD:
-		ep.Items = append(ep.Items, &files.EpollItem{File: f, FD: fd, Events: events, Data: data})
-		f.Base().Watches++
+		ep.Add(&files.EpollItem{File: f, FD: fd, Events: events, Data: data})
 	case op != linux.EPOLL_CTL_MOD && op != linux.EPOLL_CTL_DEL:
 		return 0, linux.EINVAL
 	case i < 0:

@@ -27,6 +27,20 @@ type EpollItem struct {
 type EpollFile struct {
 	FileBase
 	Items []*EpollItem
+	// watchers are the epoll instances that watch it, each as often as it does.
+	watchers []*EpollFile
+	// walk is the last walk through epoll instances that came here (EpollLoops), row what it found.
+	walk uint64
+	row  int
+}
+
+// Add begins to watch a file.
+func (f *EpollFile) Add(it *EpollItem) {
+	f.Items = append(f.Items, it)
+	it.File.Base().Watches++
+	if o, ok := it.File.(*EpollFile); ok {
+		o.watchers = append(o.watchers, f)
+	}
 }
 
 // Wakes is how often its files had wakeups, including those that it watches no more.
@@ -44,6 +58,10 @@ func (f *EpollFile) Remove(match func(*EpollItem) bool) {
 		if match(it) {
 			f.Comings += it.File.Wakes(it.Events)
 			it.File.Base().Watches--
+			if o, ok := it.File.(*EpollFile); ok {
+				i := slices.Index(o.watchers, f)
+				o.watchers = slices.Delete(o.watchers, i, i+1)
+			}
 			return true
 		}
 		return false
@@ -113,39 +131,42 @@ func EpollLoops(k *task.Kernel, ep *EpollFile, f File) bool {
 	if !ok {
 		return false
 	}
-	down := to.nested(ep)
-	return down == 0 || nestedIn(k, ep)+down > maxNested
+	walks := &SystemOf(k).epollWalks
+	*walks++
+	down := to.rowDown(*walks)
+	if ep.walk == *walks {
+		return true // it was met
+	}
+	*walks++
+	return ep.rowUp(*walks)+down > maxNested
 }
 
-// nested returns how many epolls watch one another in a row from ep on; 0 if not is one of them.
-func (ep *EpollFile) nested(not *EpollFile) int {
-	if ep == not {
-		return 0
+// rowDown returns how many epolls watch one another in a row from f on. Each is gone to once in a walk: there are no circles, but many ways.
+func (f *EpollFile) rowDown(walk uint64) int {
+	if f.walk == walk {
+		return f.row
 	}
 	longest := 0
-	for _, it := range ep.Items {
+	for _, it := range f.Items {
 		if o, ok := it.File.(*EpollFile); ok {
-			n := o.nested(not)
-			if n == 0 {
-				return 0
-			}
-			longest = max(longest, n)
+			longest = max(longest, o.rowDown(walk))
 		}
 	}
-	return 1 + longest
+	f.walk, f.row = walk, 1+longest
+	return f.row
 }
 
-// nestedIn returns how many do in a row up to ep.
-func nestedIn(k *task.Kernel, ep *EpollFile) int {
-	longest := 0
-	for ft := range fdTables(k) {
-		for _, ent := range ft.Entries {
-			if o, ok := ent.File.(*EpollFile); ok && slices.ContainsFunc(o.Items, func(it *EpollItem) bool { return it.File == File(ep) }) {
-				longest = max(longest, nestedIn(k, o))
-			}
-		}
+// rowUp returns how many do in a row up to f.
+func (f *EpollFile) rowUp(walk uint64) int {
+	if f.walk == walk {
+		return f.row
 	}
-	return 1 + longest
+	longest := 0
+	for _, o := range f.watchers {
+		longest = max(longest, o.rowUp(walk))
+	}
+	f.walk, f.row = walk, 1+longest
+	return f.row
 }
 
 // An exclusiveWake says whom what a file announced has woken of those that wait with EPOLLEXCLUSIVE.

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"iter"
 	"math/bits"
 	"slices"
 
@@ -25,21 +24,6 @@ type FDTable struct {
 
 // NewFDTable returns an empty table that one thread has.
 func NewFDTable() *FDTable { return &FDTable{users: 1} }
-
-// fdTables goes through the tables of all threads. Threads that share one mostly come in a row: it comes once for those.
-func fdTables(k *task.Kernel) iter.Seq[*FDTable] {
-	return func(yield func(*FDTable) bool) {
-		var last *FDTable
-		for _, p := range k.Processes {
-			for _, t := range p.Threads {
-				if Of(t).FDs != last && !yield(Of(t).FDs) {
-					return
-				}
-				last = Of(t).FDs
-			}
-		}
-	}
-}
 
 // take makes fd one that is not free.
 func (ft *FDTable) take(fd int) {

@@ -111,7 +111,9 @@ type System struct {
 	// contents is where contents of files are that have changed below an overlay.
 	contents privateDir
 	Epolls   []*EpollFile
-	async    []*asyncFile // whose owners are told by signals
+	// epollWalks counts the walks through epoll instances.
+	epollWalks uint64
+	async      []*asyncFile // whose owners are told by signals
 	// exclusive says whom files have woken of those that wait for them with EPOLLEXCLUSIVE.
 	exclusive  map[File]exclusiveWake
 	inotifies  []*InotifyFile
