@@ -268,35 +268,46 @@ func sysRenameat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return rename(t, a.Int(0), a.Addr(1), a.Int(2), a.Addr(3), a.U32(4))
 }
 
+// Flags of renameat2(2).
+const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
+
+// mayMove finds errors of rename(2) in the order of Linux (do_renameat2): directories, mounts, what is no name, then the names themselves.
+func mayMove(t *task.Thread, src, dst files.Location, flags uint32) linux.Errno {
+	switch {
+	case src.Mount() != dst.Mount():
+		return cmp.Or(directoryThere(src), directoryThere(dst), linux.EXDEV)
+	case src.NoName != "", dst.NoName != "" && flags&renameNoreplace == 0:
+		return linux.EBUSY
+	case dst.NoName != "":
+		return linux.EEXIST
+	}
+	e := mayTake(t, src)
+	if e != 0 && e != linux.EROFS { // the other may be worse
+		return e
+	}
+	if e := mayTake(t, dst); e != 0 {
+		return cmp.Or(directoryThere(src), e)
+	}
+	if e == 0 && flags&renameWhiteout != 0 {
+		e = linux.EINVAL // a file system without whiteouts
+	}
+	return e
+}
+
 func rename(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, flags uint32) (uint64, linux.Errno) {
-	const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
 	if flags&^(renameNoreplace|renameExchange|renameWhiteout) != 0 || flags&renameExchange != 0 && flags != renameExchange {
 		return 0, linux.EINVAL
 	}
-	src, e := oldName(t, fromDir, from)
-	if e != 0 && e != linux.EROFS { // the other may be worse
-		return 0, e
-	}
-	dst, e := oldName(t, toDir, to)
-	if (e == 0 || e == linux.EROFS) && src.Private != dst.Private {
-		e = linux.EXDEV // /dev/shm is a file system of its own, wherever the host has it
-	}
+	src, e := parentOf(t, fromDir, from)
 	if e != 0 {
-		// Where the old name leads is looked at first.
-		if st, first := src.Parent().Stat(true); first != 0 {
-			e = first
-		} else if st.Mode&linux.S_IFMT != linux.S_IFDIR {
-			e = linux.ENOTDIR
-		}
 		return 0, e
 	}
-	switch {
-	case src.NoName != "", dst.NoName != "" && flags&renameNoreplace == 0:
-		return 0, linux.EBUSY
-	case dst.NoName != "":
-		return 0, linux.EEXIST
-	case flags&renameWhiteout != 0:
-		return 0, linux.EINVAL // a file system without whiteouts
+	dst, e := parentOf(t, toDir, to)
+	if e != 0 {
+		return 0, cmp.Or(directoryThere(src), e)
+	}
+	if e := mayMove(t, src, dst, flags); e != 0 {
+		return 0, e
 	}
 	old, replaced := dst.Stat(false)
 	was, _ := src.Stat(false)
@@ -336,14 +347,15 @@ func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, fl
 	} else {
 		src, e = onHost(t, fromDir, from, files.Following(follow))
 	}
-	elsewhere := e == linux.EXDEV // a file of ours: that there is no link to it is seen after the new name
+	// A file of ours: that there is no link to it is seen after the new name.
+	elsewhere := e == linux.EXDEV || e == linux.EPERM && src.Node != nil && src.Mount() != "/"
 	if e != 0 && !elsewhere {
 		return 0, e
 	}
 	dst, e := newName(t, toDir, to)
 	if elsewhere {
 		if e == 0 {
-			e = dst.Makeable()
+			e = dst.Missing()
 		}
 		return 0, cmp.Or(e, linux.EXDEV)
 	}
@@ -353,7 +365,7 @@ func link(t *task.Thread, fromDir int, from emu.Addr, toDir int, to emu.Addr, fl
 		}
 		return 0, e
 	}
-	if src.Private != dst.Private {
+	if src.Mount() != dst.Mount() {
 		_, e := src.Stat(follow)
 		return 0, cmp.Or(e, dst.Missing(), linux.EXDEV)
 	}

@@ -149,8 +149,22 @@ func Remember(k *task.Kernel, st host.Stat, mode uint32) linux.Errno {
 	return 0
 }
 
-// Magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none.
+// Mount tells file systems of the guest's apart: none has files with names in two.
+func (l Location) Mount() string {
+	switch {
+	case l.Private:
+		return ShmPath
+	case l.Node == nil, strings.HasPrefix(l.Guest, "/etc/"):
+		return "/"
+	}
+	return "/" + firstName(strings.TrimPrefix(l.Guest, "/"))
+}
+
+// Magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none, ENOENT if it is not there.
 func (l Location) Magic(follow bool) (Location, linux.Errno) {
+	if l.Node == absent {
+		return l, linux.ENOENT
+	}
 	if l.Node.File != nil && follow {
 		if h, ok := l.Node.File().(*HostFile); ok {
 			return Location{FileAt: h.Again(), Guest: l.Guest, opened: h, Private: h.Private}, 0

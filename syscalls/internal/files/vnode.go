@@ -95,6 +95,9 @@ func behind(dir string, rest []string) []string {
 	return append([]string{dir}, rest...)
 }
 
+// absent is what a name of a directory of ours leads to which is not there, if a LookupParent asks.
+var absent = &VNode{}
+
 // walkOurs goes through names in our directory dir. It returns the node and its path, or the path on which a
 // link or ".." leaves; for a node that a directory is mounted on, what is left of the path.
 func walkOurs(t *task.Thread, dir string, names []string, how Lookup) (n *VNode, at, leave string, e linux.Errno) {
@@ -119,6 +122,9 @@ func walkOurs(t *task.Thread, dir string, names []string, how Lookup) (n *VNode,
 			return nil, "", "", linux.EISDIR
 		}
 		if n = n.Child(t, name); n == nil {
+			if how&LookupParent != 0 && len(rest) == 0 {
+				return absent, at + "/" + name, "", 0
+			}
 			return nil, "", "", linux.ENOENT
 		}
 		if n.magic && how&LookupNoMagic != 0 && (follow || len(rest) > 0) {

@@ -176,7 +176,13 @@ func (s *UnixSocket) bindFile(t *task.Thread, file string) linux.Errno {
 	if e != 0 {
 		return e
 	}
-	if l.Node != nil || l.NoName != "" {
+	if l.Node != nil {
+		_, e = l.Magic(false)
+	}
+	switch {
+	case e == linux.ENOENT:
+		return e
+	case l.Node != nil, l.NoName != "":
 		return linux.EADDRINUSE
 	}
 	if s.Path != nil {

@@ -160,6 +160,21 @@ static void ours(void) {
 	P(symlink("x", "/proc/self/cwd/"));
 	P(rename("e", "/proc/self/cwd/q/"));
 	P(rename("/proc/self/cwd/", "q") < 0);
+	P(rename("/proc/self/status", "q"));
+	P(rename("/proc/nx", "q"));
+	P(rename("/proc/.", "q"));
+	P(rename("e", "/proc/q"));
+	P(rename("e", "/sys"));
+	P(rename("nx", "/proc/q"));
+	P(rename("nx/x", "/proc/q"));
+	P(rename("f", "/proc/nx/q"));
+	P(rename("f", "/proc/self/status/q"));
+	P(link("/proc/self/status", "q"));
+	P(link("/proc/self/status", "f"));
+	P(link("/proc/self/status", "nx/q"));
+	P(link("/proc/nx", "q"));
+	P(link("f", "/proc/q"));
+	P(link("f", "/proc/self/status"));
 }
 
 static void all(void) {
