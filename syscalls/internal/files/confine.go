@@ -149,12 +149,12 @@ func Remember(k *task.Kernel, st host.Stat, mode uint32) linux.Errno {
 	return 0
 }
 
-// Mount tells file systems of the guest's apart: none has files with names in two.
+// Mount tells apart the guest's file systems in which l's name is: no file has names in two.
 func (l Location) Mount() string {
 	switch {
 	case l.Private:
 		return ShmPath
-	case l.Node == nil, strings.HasPrefix(l.Guest, "/etc/"):
+	case l.Node == nil, path.Dir(l.Guest) == "/", strings.HasPrefix(l.Guest, "/etc/"):
 		return "/"
 	}
 	return "/" + firstName(strings.TrimPrefix(l.Guest, "/"))
