@@ -157,13 +157,14 @@ func (t *Thread) RestoreFP(fp uint64) bool {
 	}
 	xcr0 := x.Components()
 	size := emu.XAreaSize(xcr0)
-	have, invalid := uint64(emu.XX87|emu.XSSE), fp%16 != 0
+	misaligned := func(n uint64) bool { return fp%n != 0 && !t.Kernel.Config.Compat } // Valgrind's frames are as they come
+	have, invalid := uint64(emu.XX87|emu.XSSE), misaligned(16)
 	sw := in[fpSwReserved:]
 	if linux.Uint32(sw) == FpMagic1 && int(linux.Uint32(sw[16:])) >= size && linux.Uint32(sw[4:]) >= linux.Uint32(sw[16:]) {
 		m2, e := t.In32(emu.Addr(fp + uint64(linux.Uint32(sw[16:]))))
 		ext, e2 := t.CopyIn(emu.Addr(fp+emu.XOffHeader), size-emu.XOffHeader)
 		if e == 0 && e2 == 0 && m2 == FpMagic2 {
-			invalid = fp%64 != 0 || linux.Uint64(ext)&^xcr0 != 0 || linux.Uint64(ext[8:])|linux.Uint64(ext[16:]) != 0
+			invalid = misaligned(64) || linux.Uint64(ext)&^xcr0 != 0 || linux.Uint64(ext[8:])|linux.Uint64(ext[16:]) != 0
 			in = append(in[:emu.XOffHeader:emu.XOffHeader], ext...)
 			have = linux.Uint64(ext) & linux.Uint64(sw[8:]) & xcr0
 		}
