@@ -16,7 +16,7 @@ func onHost(t *task.Thread, dirfd int, name emu.Addr, how files.Lookup) (files.L
 		return files.Location{}, e
 	}
 	l, e := files.Find(t, dirfd, s, how|files.LookupChange)
-	if e == 0 && l.Node != nil {
+	if e == 0 && l.Node != nil && l.NoName == "" {
 		l, e = l.Magic(how&files.LookupFollow != 0)
 	}
 	return l, e
@@ -46,10 +46,12 @@ func oldName(t *task.Thread, dirfd int, name emu.Addr) (files.Location, linux.Er
 // mayTake is an error if the guest may not take the name l away: that of a node of ours, or one where all is read-only.
 func mayTake(t *task.Thread, l files.Location) linux.Errno {
 	switch {
+	case l.NoName != "":
+		return 0 // which is told by who asks
 	case l.Node != nil:
 		_, e := l.Magic(false)
 		return e
-	case l.NoName != "", l.Private, !files.SystemOf(t.Kernel).Config.ReadOnly:
+	case l.Private, !files.SystemOf(t.Kernel).Config.ReadOnly:
 		return 0
 	}
 	_, e := l.Parent().Stat(true)

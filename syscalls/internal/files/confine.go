@@ -154,7 +154,7 @@ func (l Location) Mount() string {
 	switch {
 	case l.Private:
 		return ShmPath
-	case l.Node == nil, path.Dir(l.Guest) == "/", strings.HasPrefix(l.Guest, "/etc/"):
+	case l.Node == nil, l.NoName == "" && path.Dir(l.Guest) == "/", strings.HasPrefix(l.Guest, "/etc/"):
 		return "/"
 	}
 	return "/" + firstName(strings.TrimPrefix(l.Guest, "/"))

@@ -255,7 +255,11 @@ func locateAbs(t *task.Thread, name string, how Lookup, depth int) (Location, li
 			}
 			return ResolveBy(t, d, "./"+leave, how, 0)
 		case n != nil:
-			return Location{FileAt: nowhere, Node: n, Guest: at}, 0
+			l := Location{FileAt: nowhere, Node: n, Guest: at}
+			if how&LookupParent != 0 {
+				l.NoName = noName(name)
+			}
+			return l, 0
 		}
 		return locateAbs(t, leave, how, depth+1)
 	}

@@ -297,7 +297,7 @@ func ResolveBy(t *task.Thread, d DirRef, name string, how Lookup, rules uint64) 
 			todo = strings.Split(link, "/")
 			continue
 		case link == "" && last, l.Node != nil:
-			l.Private = w.isPrivate()
+			l.NoName, l.Private = end, w.isPrivate()
 			return l, 0
 		case link == "":
 			continue

@@ -164,6 +164,10 @@ static void ours(void) {
 	P(rename("/proc/nx", "q"));
 	P(rename("/proc/.", "q"));
 	P(rename("e", "/proc/q"));
+	P(rmdir("/proc/."));
+	P(rmdir("/proc/self/./"));
+	P(unlink("/proc/.."));
+	P(mkdir("/proc/.", 0700));
 	P(rename("nx", "/proc/q"));
 	P(rename("nx/x", "/proc/q"));
 	P(rename("f", "/proc/nx/q"));
