@@ -32,16 +32,17 @@ func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e := mayBecome(t, h, a.Long(1)); e != 0 {
 		return 0, e
 	}
-	return modified(t, h, a.Long(1), h.FD.Truncate(a.Long(1)))
+	if e := h.FD.Truncate(a.Long(1)); e != 0 {
+		return 0, e
+	}
+	finishChange(t, h, a.Long(1))
+	return 0, 0
 }
 
-// modified finishes a call that changed h, perhaps its length, or failed. What pages from offset from on held is elsewhere, or gone.
-func modified(t *task.Thread, h *files.HostFile, from int64, e linux.Errno) (uint64, linux.Errno) {
-	if e == 0 {
-		files.Cut(t.Kernel, h.Ino, from)
-		files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
-	}
-	return 0, e
+// finishChange is called after h was changed, perhaps its length. What pages from offset from on held is elsewhere, or gone.
+func finishChange(t *task.Thread, h *files.HostFile, from int64) {
+	files.Cut(t.Kernel, h.Ino, from)
+	files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
 }
 
 // fallocates reports whether fallocate(2) has such a mode.
@@ -94,7 +95,11 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if mode&(linux.FALLOC_FL_COLLAPSE_RANGE|linux.FALLOC_FL_INSERT_RANGE) != 0 {
 		from = off
 	}
-	return modified(t, h, from, h.Allocate(mode, off, n))
+	if e := h.Allocate(mode, off, n); e != 0 {
+		return 0, e
+	}
+	finishChange(t, h, from)
+	return 0, 0
 }
 
 // limitsAllocation reports whether fallocate(2) with mode looks at RLIMIT_FSIZE: where the file may end at the end of the range. A tmpfs has

@@ -322,7 +322,7 @@ func mapHost(t *task.Thread, v mem.VMA, fd host.FD) linux.Errno {
 	return memErrno(t.Process.Mem.Map(v, src))
 }
 
-// mapped tells the world outside of executable file mappings.
+// mapped reports an executable file mapping to Config.OnMap.
 func mapped(t *task.Thread, v mem.VMA) {
 	if t.Kernel.Config.OnMap != nil {
 		v.File = true

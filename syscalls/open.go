@@ -311,23 +311,7 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case linux.F_SETPIPE_SZ, linux.F_GETPIPE_SZ:
 		return files.PipeSize(f, cmd, arg)
 	case linux.F_ADD_SEALS, linux.F_GET_SEALS:
-		if cmd == linux.F_ADD_SEALS && !b.Writable() {
-			return 0, linux.EPERM
-		}
-		h, ok := f.(*files.HostFile)
-		if !ok || !h.Own {
-			return 0, linux.EINVAL
-		}
-		// What is mapped cannot be sealed. Copies of a file's pages could not be written back after F_SEAL_FUTURE_WRITE, which Linux before 5.1 has not.
-		held, release := t.Kernel.Spaces.Hold(h.Ino)
-		defer release()
-		if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_FUTURE_WRITE != 0 {
-			return 0, linux.EINVAL
-		}
-		if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_WRITE != 0 && !host.Direct {
-			return 0, linux.EBUSY // elsewhere the host says so
-		}
-		return h.FD.Fcntl(cmd, arg)
+		return fcntlSeals(t, f, cmd, arg)
 	case linux.F_GETOWNER_UIDS:
 		// Whoever set the owner is the guest's user.
 		var ids linux.Pack
@@ -345,16 +329,41 @@ func sysFcntl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		b.Owner.Signal = uint64(a.U32(2))
 		return 0, 0
 	case linux.F_SETLEASE:
-		// Nobody gets a lease: it is as if others always had the file open.
-		switch {
-		case a.U32(2) <= linux.F_UNLCK && !files.Owns(t, f):
-			return 0, linux.EACCES
-		case !isRegular(f) || a.U32(2) > linux.F_UNLCK:
-			return 0, linux.EINVAL
-		}
-		return 0, linux.EAGAIN
+		return setLease(t, f, a.U32(2))
 	}
 	return files.Lock(t, f, cmd, emu.Addr(arg))
+}
+
+// fcntlSeals is fcntl's F_ADD_SEALS and F_GET_SEALS, which are about files of memfd_create(2).
+func fcntlSeals(t *task.Thread, f files.File, cmd int, arg uint64) (uint64, linux.Errno) {
+	if cmd == linux.F_ADD_SEALS && !f.Base().Writable() {
+		return 0, linux.EPERM
+	}
+	h, ok := f.(*files.HostFile)
+	if !ok || !h.Own {
+		return 0, linux.EINVAL
+	}
+	// What is mapped cannot be sealed. Copies of a file's pages could not be written back after F_SEAL_FUTURE_WRITE, which Linux before 5.1 has not.
+	held, release := t.Kernel.Spaces.Hold(h.Ino)
+	defer release()
+	if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_FUTURE_WRITE != 0 {
+		return 0, linux.EINVAL
+	}
+	if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_WRITE != 0 && !host.Direct {
+		return 0, linux.EBUSY // elsewhere the host says so
+	}
+	return h.FD.Fcntl(cmd, arg)
+}
+
+// setLease is fcntl's F_SETLEASE. Nobody gets a lease: it is as if others always had the file open.
+func setLease(t *task.Thread, f files.File, kind uint32) (uint64, linux.Errno) {
+	switch {
+	case kind <= linux.F_UNLCK && !files.Owns(t, f):
+		return 0, linux.EACCES
+	case !isRegular(f) || kind > linux.F_UNLCK:
+		return 0, linux.EINVAL
+	}
+	return 0, linux.EAGAIN
 }
 
 // flockRetry is how long flock(2) waits at a time for a lock that the host may have given to others, in nanoseconds.

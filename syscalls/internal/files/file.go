@@ -10,7 +10,7 @@ import (
 
 // A File is an open file description. Methods get the position to work at, or
 // -1 for the file's own. A call that must wait returns EAGAIN, whatever
-// O_NONBLOCK says; poll tells when it will not.
+// O_NONBLOCK says; Poll tells when it will not.
 type File interface {
 	Base() *FileBase
 	// Name is the guest's name of it, as /proc/self/fd shows.
@@ -108,7 +108,7 @@ func (n *Wakeups) Wake(events uint32) {
 	n.Announce(events)
 }
 
-// Count is wake for what no signal tells of.
+// Count is Wake for what no signal tells of.
 func (n *Wakeups) Count(events uint32) {
 	if events&linux.POLLIN != 0 {
 		n.Comings++

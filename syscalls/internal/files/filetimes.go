@@ -38,7 +38,7 @@ func Touch(k *task.Kernel, ino uint64) {
 	written(k, ino)
 }
 
-// created makes now all times of file ino.
+// noteCreated makes now all times of file ino.
 func noteCreated(k *task.Kernel, ino uint64) {
 	Touch(k, ino)
 	if ts, ok := SystemOf(k).Inodes.Times[ino]; ok {
@@ -47,7 +47,7 @@ func noteCreated(k *task.Kernel, ino uint64) {
 	}
 }
 
-// written is touch, with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
+// written is Touch with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
 // longer than to write a little. Linux's times of files are those of the last tick.
 func written(k *task.Kernel, ino uint64) {
 	k.Spaces.FileChanged(ino)

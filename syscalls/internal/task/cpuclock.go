@@ -97,9 +97,8 @@ func (c cpuClock) runs(t *Thread) bool {
 	return t != nil && t.Process == c.Process && (c.thread == nil || c.thread == t)
 }
 
-// CpuClock finds the CPU clock with an id. Those of other processes and threads have ids of the form ~pid<<3
-//
-// kind, with bit 2 set for a thread's (include/linux/posix-timers.h); pid 0 is the caller's own.
+// CpuClock finds the CPU clock with an id. Those of other processes and threads have ids (^pid)<<3 + kind, with bit 2 of kind set for a
+// thread's (include/linux/posix-timers.h). Pid 0 is the caller's own.
 func (t *Thread) CpuClock(id int) (c cpuClock, ok bool) {
 	const perThread, kind = 4, 3
 	switch {

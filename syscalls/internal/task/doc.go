@@ -8,7 +8,8 @@
 //
 // A system call is done by a Handler in the table that NewKernel is given. A handler that has to wait returns what
 // Thread.Block returns: the thread is then in Kernel.Waiting, with a Wait, which says what ends the wait, and a function,
-// which goes on with the call (block.go). Thread.finish alone turns results into RAX (call.go).
+// which goes on with the call (block.go). So an Errno of what may wait can be EBlocked, which is no failure: a handler that has something to
+// do afterwards does it by Thread.Then. Thread.finish alone turns results into RAX (call.go).
 //
 // The packages above keep their state in a Kernel and its threads, as interfaces or as values whose type only they know:
 // Kernel.FS, IPC, Net and TTY, and Thread.Files.
