@@ -13,7 +13,7 @@ import (
 // sysKcmp implements kcmp(2): 0 if two threads share something, else 1 or 2 for which is the lesser. Linux orders by
 // hidden addresses; here the ids decide by which they were asked for.
 func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	o, r := t.Kernel.Threads[a.Int(0)], t.Kernel.Threads[a.Int(1)]
+	o, r := t.Kernel.Task(-1, a.Int(0)), t.Kernel.Task(-1, a.Int(1))
 	if o == nil || r == nil {
 		return 0, linux.ESRCH
 	}
@@ -21,6 +21,9 @@ func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	same, first, second := false, a.Int(0), a.Int(1)
 	switch a.Int(2) {
 	case linux.KCMP_FILE:
+		if o.Dead || r.Dead {
+			return 0, linux.EBADF
+		}
 		f, e := files.Of(o).FDs.File(a.Int(3))
 		if e != 0 {
 			return 0, e
@@ -34,7 +37,7 @@ func sysKcmp(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			first, second = a.Int(3), a.Int(4)
 		}
 	case linux.KCMP_VM:
-		same = p.Machine == q.Machine
+		same = o.Dead == r.Dead && (o.Dead || p.Machine == q.Machine)
 	case linux.KCMP_FILES:
 		same = files.Of(o).FDs == files.Of(r).FDs
 	case linux.KCMP_FS:

@@ -123,10 +123,11 @@ func sysPidfdGetfd(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if p.Process.Exited {
+	main := p.Process.Threads[0] // whose files they are
+	if main.Dead {
 		return 0, linux.ESRCH
 	}
-	f, e := files.Of(p.Process.Threads[0]).FDs.File(a.Int(1))
+	f, e := files.Of(main).FDs.File(a.Int(1))
 	if e != 0 {
 		return 0, e
 	}

@@ -202,7 +202,7 @@ func tkill(t *task.Thread, tgid, tid, sig int) (uint64, linux.Errno) {
 	if tid <= 0 {
 		return 0, linux.EINVAL
 	}
-	return sendTo(t, t.Kernel.FindThread(tgid, tid), task.InfoFromProcess(t.Process, sig, linux.SI_TKILL))
+	return sendTo(t, t.Kernel.Task(tgid, tid), task.InfoFromProcess(t.Process, sig, linux.SI_TKILL))
 }
 
 // sendTo sends s to o, which is nil if there is no such thread. Signal 0 is not sent.
@@ -256,7 +256,7 @@ func sysRtTgsigqueueinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e := t.MayClaim(s, tid); e != 0 {
 		return 0, e
 	}
-	return sendTo(t, t.Kernel.FindThread(tgid, tid), s)
+	return sendTo(t, t.Kernel.Task(tgid, tid), s)
 }
 
 // sysSigaltstack implements sigaltstack(2).

@@ -21,14 +21,18 @@ func processNode(main *task.Thread) *files.VNode {
 		Names: func(*task.Thread) []string {
 			var out []string
 			for _, o := range main.Process.Threads {
-				if !o.Dead {
+				if !o.Dead || o == main { // which is a zombie as long as others live
 					out = append(out, strconv.Itoa(o.TID))
 				}
 			}
 			return out
 		},
 		Child: func(_ *task.Thread, name string) *files.VNode {
-			if o := main.Process.Thread(files.Atoi(name)); o != nil {
+			tid := files.Atoi(name)
+			if tid == main.TID {
+				return taskNode(main)
+			}
+			if o := main.Process.Thread(tid); o != nil {
 				return taskNode(o)
 			}
 			return nil
@@ -51,22 +55,31 @@ func taskNode(o *task.Thread) *files.VNode {
 	text := func(f func() string) *files.VNode {
 		return files.FileNode(func(*task.Thread) []byte { return []byte(f()) })
 	}
+	// ofMemory is a text that comes from memory, which a thread that has ended no longer has, even if others of its process do.
+	ofMemory := func(f func(p *task.Process) string) *files.VNode {
+		return text(func() string {
+			if o.Dead {
+				return ""
+			}
+			return f(p)
+		})
+	}
 	nodes := map[string]*files.VNode{
-		"exe":          files.MagicNode(func(*task.Thread) string { return unlessGone(p, p.Exe) }),
+		"exe":          files.MagicNode(func(*task.Thread) string { return unlessDead(o, p.Exe) }),
 		"cwd":          files.MagicNode(func(*task.Thread) string { cwd, _ := files.CwdPath(o); return unlessDead(o, cwd) }),
 		"root":         files.MagicNode(func(*task.Thread) string { return unlessDead(o, "/") }),
-		"cmdline":      text(func() string { return cmdlineText(p) }),
-		"environ":      text(func() string { return environText(p) }),
-		"maps":         text(func() string { return mapsText(p) }),
-		"smaps":        text(func() string { return smapsText(p) }),
-		"smaps_rollup": text(func() string { return smapsRollupText(p) }),
-		"numa_maps":    text(func() string { return numaMapsText(p) }),
+		"cmdline":      ofMemory(cmdlineText),
+		"environ":      ofMemory(environText),
+		"maps":         ofMemory(mapsText),
+		"smaps":        ofMemory(smapsText),
+		"smaps_rollup": ofMemory(smapsRollupText),
+		"numa_maps":    ofMemory(numaMapsText),
 		"mem":          files.MemNode(o),
 		"pagemap":      files.PagemapNode(o),
 		"stat":         text(func() string { return statText(o) }),
 		"statm":        text(func() string { return statmText(p) }),
 		"status":       text(func() string { return statusText(o) }),
-		"auxv": text(func() string {
+		"auxv": ofMemory(func(p *task.Process) string {
 			var b linux.Pack
 			for _, a := range p.Program.Auxv {
 				b.U64(a.Type)
@@ -96,14 +109,6 @@ func taskNode(o *task.Thread) *files.VNode {
 	}
 	maps.Copy(nodes, settable(o))
 	return files.DirNode(nodes)
-}
-
-// unlessGone is s, or nothing if p has ended and is a zombie.
-func unlessGone(p *task.Process, s string) string {
-	if p.Exited {
-		return ""
-	}
-	return s
 }
 
 // unlessDead is s, or nothing if t has ended: the first thread of a process that goes on.
@@ -196,10 +201,8 @@ func syscallNode(o *task.Thread) *files.VNode {
 // childrenText is /proc/PID/task/TID/children.
 func childrenText(o *task.Thread) string {
 	var b strings.Builder
-	if o == o.Process.Threads[0] {
-		for _, c := range o.Process.Children() {
-			fmt.Fprintf(&b, "%d ", c.PID)
-		}
+	for _, c := range o.Children() {
+		fmt.Fprintf(&b, "%d ", c.PID)
 	}
 	return b.String()
 }
@@ -252,7 +255,7 @@ func statusText(o *task.Thread) string {
 	fmt.Fprintf(&b, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n", o.Comm, files.Of(o).Umask, stateText(o), p.PID, o.TID, p.Ppid())
 	fmt.Fprintf(&b, "Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nGid:\t%[2]d\t%[2]d\t%[2]d\t%[2]d\nFDSize:\t%[3]d\nGroups:\t%[2]d \n", p.Kernel.UID, p.Kernel.GID, fdSize(o))
 	fmt.Fprintf(&b, "NStgid:\t%[1]d\nNSpid:\t%[2]d\nNSpgid:\t%[3]d\nNSsid:\t%[4]d\n", p.PID, o.TID, p.PGID, p.SID)
-	b.WriteString(unlessGone(p, fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+
+	b.WriteString(unlessDead(o, fmt.Sprintf("VmPeak:\t%8[1]d kB\nVmSize:\t%8[1]d kB\nVmLck:\t%8[3]d kB\nVmHWM:\t%8[2]d kB\nVmRSS:\t%8[2]d kB\nRssAnon:\t%8[2]d kB\nRssFile:\t       0 kB\nRssShmem:\t       0 kB\n"+
 		"VmData:\t%8[1]d kB\nVmStk:\t    8192 kB\nVmExe:\t       0 kB\nVmLib:\t       0 kB\nVmPTE:\t       0 kB\nVmSwap:\t       0 kB\n", kib, resident(p), p.Locked()>>10)))
 	fmt.Fprintf(&b, "Threads:\t%d\nSigQ:\t%d/%d\nSigPnd:\t%016x\nShdPnd:\t%016x\nSigBlk:\t%016x\nSigIgn:\t%016x\nSigCgt:\t%016x\n",
 		p.Live(), p.Kernel.QueuedSignals(), p.Limits[linux.RLIMIT_SIGPENDING].Cur, uint64(o.Pending.Set), uint64(p.Pending.Set), uint64(o.Mask), uint64(ign), uint64(caught))

@@ -125,11 +125,9 @@ func (t *Thread) leaveChildren() {
 	if heir == nil {
 		return
 	}
-	for _, c := range t.Process.Children() {
-		if c.forker == t {
-			c.forker = heir
-			c.parentDied()
-		}
+	for _, c := range t.Children() {
+		c.forker = heir
+		c.parentDied()
 	}
 }
 

@@ -59,6 +59,11 @@ func (k *Kernel) Process(pid int) *Process {
 	return nil
 }
 
+// Children are those of its process' children that t has forked, or that came to it.
+func (t *Thread) Children() []*Process {
+	return slices.DeleteFunc(t.Process.Children(), func(c *Process) bool { return c.forker != t })
+}
+
 // Children are p's children in order of creation.
 func (p *Process) Children() []*Process {
 	var out []*Process

@@ -279,6 +279,17 @@ func (p *Process) Thread(tid int) *Thread {
 	return nil
 }
 
+// Task is FindThread that also finds a first thread that has ended, as long as its process is there: a zombie.
+func (k *Kernel) Task(tgid, tid int) *Thread {
+	if t := k.FindThread(tgid, tid); t != nil {
+		return t
+	}
+	if p := k.Process(tid); p != nil && (tgid == -1 || tgid == tid) {
+		return p.Threads[0]
+	}
+	return nil
+}
+
 // FindThread finds a live thread by its id, or nil. It must be of process tgid, unless that is -1.
 func (k *Kernel) FindThread(tgid, tid int) *Thread {
 	t := k.Threads[tid]
