@@ -291,7 +291,7 @@ var table = [...]task.Entry{
 	280: {Name: "utimensat", Level: task.Full, Handler: sysUtimensat, Note: ""},
 	281: {Name: "epoll_pwait", Level: task.Full, Handler: sysEpollPwait, Note: ""},
 	282: {Name: "signalfd", Level: task.Full, Handler: sysSignalfd, Note: ""},
-	283: {Name: "timerfd_create", Level: task.Full, Handler: sysTimerfdCreate, Note: ""},
+	283: {Name: "timerfd_create", Level: task.Full, Handler: sysTimerfdCreate, Note: "TFD_IOC_SET_TICKS is ENOTTY, as in kernels without CONFIG_CHECKPOINT_RESTORE"},
 	284: {Name: "eventfd", Level: task.Full, Handler: sysEventfd, Note: ""},
 	285: {Name: "fallocate", Level: task.Full, Handler: sysFallocate, Note: ""},
 	286: {Name: "timerfd_settime", Level: task.Full, Handler: sysTimerfdSettime, Note: ""},

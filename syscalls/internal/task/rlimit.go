@@ -17,17 +17,17 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 	linux.RLIMIT_DATA:       {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
 	linux.RLIMIT_STACK:      {8 << 20, linux.RLIM_INFINITY},
 	linux.RLIMIT_CORE:       {0, linux.RLIM_INFINITY},
-	5:                       {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RSS
+	linux.RLIMIT_RSS:        {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
 	linux.RLIMIT_NPROC:      {31_000, 31_000},
 	linux.RLIMIT_NOFILE:     {1024, MaxFiles},
 	linux.RLIMIT_MEMLOCK:    {8 << 20, 8 << 20},
 	linux.RLIMIT_AS:         {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
-	10:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // LOCKS
-	linux.RLIMIT_SIGPENDING: {31_000, 31_000},                           // SIGPENDING
-	12:                      {819_200, 819_200},                         // MSGQUEUE
-	13:                      {0, 0},                                     // NICE
-	14:                      {0, 0},                                     // RTPRIO
-	15:                      {linux.RLIM_INFINITY, linux.RLIM_INFINITY}, // RTTIME
+	linux.RLIMIT_LOCKS:      {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
+	linux.RLIMIT_SIGPENDING: {31_000, 31_000},
+	linux.RLIMIT_MSGQUEUE:   {819_200, 819_200},
+	linux.RLIMIT_NICE:       {0, 0},
+	linux.RLIMIT_RTPRIO:     {0, 0},
+	linux.RLIMIT_RTTIME:     {linux.RLIM_INFINITY, linux.RLIM_INFINITY},
 }
 
 // MaxFiles is the hard limit of open files.
