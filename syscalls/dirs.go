@@ -277,9 +277,9 @@ func mayMove(t *task.Thread, src, dst files.Location, flags uint32) linux.Errno 
 	case src.Mount() != dst.Mount():
 		return cmp.Or(directoryThere(src), directoryThere(dst), linux.EXDEV)
 	case src.NoName != "", dst.NoName != "" && flags&renameNoreplace == 0:
-		return linux.EBUSY
+		return cmp.Or(directoryThere(src), directoryThere(dst), linux.EBUSY)
 	case dst.NoName != "":
-		return linux.EEXIST
+		return cmp.Or(directoryThere(src), linux.EEXIST)
 	}
 	e := mayTake(t, src)
 	if e != 0 && e != linux.EROFS { // the other may be worse

@@ -37,6 +37,8 @@ type HostFile struct {
 	// Mode is st_mode; what kind of file it is decides whether it can block.
 	Mode uint32
 	Ino  uint64
+	// slot is where it is among the open files of Ino (inodeTable.Opened).
+	slot int
 	// hostIno is st_ino, and Dev st_dev, of the host.
 	hostIno, Dev uint64
 	// Rdev is st_rdev: what a device file stands for.
@@ -142,8 +144,7 @@ func numbered(k *task.Kernel, r FileRef, st host.Stat, ino uint64, flags int, gu
 		FileBase: OpenedBase(guest, flags),
 		FileRef:  r, Mode: st.Mode, blocks: mayBlock(st), Ino: ino, hostIno: st.Ino, Dev: st.Dev, Rdev: st.Rdev,
 	}
-	opened := SystemOf(k).Inodes.Opened
-	opened[ino] = append(opened[ino], h)
+	SystemOf(k).Inodes.enter(h)
 	return h
 }
 

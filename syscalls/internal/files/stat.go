@@ -109,10 +109,19 @@ func (n *inodeTable) forgetState(ino uint64) {
 	delete(n.modes, ino)
 }
 
-// leave takes h, which is about to be closed, out of the files that are open.
+// enter puts h among the files that are open.
+func (n *inodeTable) enter(h *HostFile) {
+	h.slot = len(n.Opened[h.Ino])
+	n.Opened[h.Ino] = append(n.Opened[h.Ino], h)
+}
+
+// leave takes h, which is about to be closed, out of them. The last one gets its slot.
 func (n *inodeTable) leave(h *HostFile) {
-	rest := slices.DeleteFunc(n.Opened[h.Ino], func(o *HostFile) bool { return o == h })
-	if n.Opened[h.Ino] = rest; len(rest) == 0 {
+	opened := n.Opened[h.Ino]
+	last := len(opened) - 1
+	opened[h.slot], opened[last].slot = opened[last], h.slot
+	opened[last] = nil
+	if n.Opened[h.Ino] = opened[:last]; last == 0 {
 		delete(n.Opened, h.Ino)
 	}
 }
