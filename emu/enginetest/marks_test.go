@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,40 @@ func TestMarkInManyBlocks(t *testing.T) {
 					require.Equal(t, at+marked, c.RIP)
 				}
 			}
+		})
+	}
+}
+
+// TestRunAcrossMark takes a mark away that blocks end in front of: what a budget loses for a straight run across its place is as if there had been none.
+func TestRunAcrossMark(t *testing.T) {
+	const budget = 1 << 30
+	at := worlds[0]
+	code := append(slices.Repeat([]byte{0x90}, 20), 0xe8, 0, 0, 0, 0, 0x0f, 0x0b) // nops; call to ud2
+	for _, u := range engines {
+		t.Run(u.name, func(t *testing.T) {
+			m := newRefuser(t, u, u.model(t))
+			defer m.space.Close()
+			defer m.engine.Close()
+			m.execute(code)
+			left := func() int64 {
+				c := emu.NewCPU()
+				c.RIP, c.Regs[emu.RSP] = at, uint64(at)+0x800
+				stop := m.engine.Run(c, budget)
+				for stop.Reason == emu.StopMark {
+					stop = m.engine.Run(c, uint64(stop.Left))
+				}
+				require.Equal(t, emu.StopFault, stop.Reason)
+				return stop.Left
+			}
+			require.EqualValues(t, budget-21, left())
+			for _, marked := range []emu.Addr{7, 8, 15} {
+				m.engine.SetMark(at+marked, true)
+			}
+			require.EqualValues(t, budget-6, left(), "a run begins where it stopped")
+			for _, marked := range []emu.Addr{7, 8, 15} {
+				m.engine.SetMark(at+marked, false)
+			}
+			require.EqualValues(t, budget-21, left())
 		})
 	}
 }

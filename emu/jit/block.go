@@ -27,6 +27,8 @@ type tb struct {
 	listed bool
 	// lasting says that it may be retained, retained that it is.
 	lasting, retained bool
+	// cut says that it ends in front of a mark: a straight run of the guest's may go on there.
+	cut bool
 	// corrected says that tallies have less than nothing of it, for what its counters have too much.
 	corrected bool
 }

@@ -297,3 +297,22 @@ func TestKeptArcs(t *testing.T) {
 		}
 	}
 }
+
+// TestRunAcrossFunctions has straight runs go from function to function, which end blocks where calls are recorded: a budget loses the same for them.
+func TestRunAcrossFunctions(t *testing.T) {
+	const budget = 1 << 30
+	for _, nops := range []int{9, 15, 16, 30, 40, 47, 48, 49, 60, 100, 200} {
+		code := strings.Repeat("90 ", nops) + "ff c9 75 f5 e8 00 00 00 00 0f 05" // nops; dec ecx; jnz into the last nops; call to syscall
+		var left []int64
+		for _, cfg := range []emu.Config{{}, {Function: sixteen}} {
+			m := newMachineWith(t, cfg, code)
+			for range 2 {
+				m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 5
+				stop := m.Run(m.cpu, budget)
+				require.Equal(t, emu.StopSyscall, stop.Reason)
+				left = append(left, stop.Left)
+			}
+		}
+		require.Equal(t, slices.Repeat(left[:1], 4), left, "%d nops", nops)
+	}
+}

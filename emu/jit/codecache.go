@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
 )
 
 // A codeCache is the code translated for one way of counting. Links never lead from one to
@@ -201,12 +202,20 @@ func (e *Engine) SetMark(a emu.Addr, on bool) {
 		clear(w.retained)
 	}
 	e.retainedBlocks = 0
-	for _, t := range slices.Clone(e.pages[a.PageDown()]) {
-		if t.has(a, t.insns()) {
-			e.drop(t)
-			e.bury(t)
+	for _, p := range slices.Compact([]emu.Addr{(a - 1).PageDown(), a.PageDown()}) {
+		for _, t := range slices.Clone(e.pages[p]) {
+			if t.has(a, t.insns()) || !on && t.cut && t.endsBefore(a) {
+				e.drop(t)
+				e.bury(t)
+			}
 		}
 	}
+}
+
+// endsBefore reports whether t ends closely in front of a.
+func (t *tb) endsBefore(a emu.Addr) bool {
+	last := t.addr(t.insnCount() - 1)
+	return last < a && a-last <= x86.MaxLen
 }
 
 // full reports whether another block might not fit.

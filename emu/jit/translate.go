@@ -90,7 +90,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.placeCounter()
 	e.emitInsns()
 	tail := e.pos
-	e.emitEnd()
+	e.emitEnd(end)
 	e.emitFetchedEntry()
 	e.emitCold()
 	t.end = int32(e.pos)
@@ -99,6 +99,9 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitStubsDue()
 	e.swap()
 	e.keep(t)
+	if t.cut = end == endMark; t.cut {
+		t.lasting = false // the mark is this run's
+	}
 	e.all = push(e.all, t)
 	e.translated += b2i(t.lasting)
 	if n := e.pos - int(t.entry); n > maxBlockCode {
@@ -168,8 +171,8 @@ func (e *Engine) emitInsns() {
 	}
 }
 
-// emitEnd goes on behind the last one.
-func (e *Engine) emitEnd() {
+// emitEnd goes on behind the last one, where the block ends for a reason.
+func (e *Engine) emitEnd(end ending) {
 	defer e.emitFor(e.emitFor(forFlags))
 	if e.mmx && e.x87 {
 		e.emitFromX87()
@@ -183,7 +186,8 @@ func (e *Engine) emitEnd() {
 	e.reload(0xffff)
 	if falls {
 		e.flushRSP()
-		if run := (e.runOffset + 1) % emu.MaxRun; e.singleStep && e.budgeted && run != 0 && !last.endsRun {
+		run := (1 + int(e.placed[len(e.block)-1].run)) % emu.MaxRun
+		if cuts := e.singleStep || end == endFunction; cuts && e.budgeted && run != 0 && last.Flow == x86.FlowNext && !last.endsRun {
 			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), t: e.t, insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))
