@@ -1,10 +1,12 @@
 package cgemu_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -224,5 +226,55 @@ func TestPolicy(t *testing.T) {
 	}
 	for pkg := range allowed {
 		visit(pkg, nil)
+	}
+}
+
+// long are functions that may have more than maxFunction lines, and why.
+var long = map[string]string{"dwarfmap/program.go:run": "the dispatch of the line number program's opcodes"}
+
+const (
+	maxFile     = 800 // lines
+	maxFunction = 80
+	maxTracked  = 4 << 20 // bytes
+)
+
+// TestSizes bounds files and functions, but those of tests' tables and what programs have generated.
+func TestSizes(t *testing.T) {
+	err := walk(func(file string) error {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
+		if err != nil || ast.IsGenerated(f) {
+			return err
+		}
+		if n := fset.Position(f.End()).Line; n > maxFile {
+			t.Errorf("%s has %d lines", file, n)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || long[filepath.ToSlash(file)+":"+fn.Name.Name] != "" {
+				continue
+			}
+			if n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1; n > maxFunction {
+				t.Errorf("%s: %s has %d lines", file, fn.Name.Name, n)
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// TestTrackedFiles finds what was committed by mistake: something large, such as a binary.
+func TestTrackedFiles(t *testing.T) {
+	out, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("no git repository: ", err)
+	}
+	for file := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if st, err := os.Lstat(file); err == nil && st.Size() > maxTracked {
+			t.Errorf("%s has %d bytes", file, st.Size())
+		}
 	}
 }
