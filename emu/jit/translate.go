@@ -98,10 +98,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
-	e.keep(t)
-	if t.cut = end == endMark; t.cut {
-		t.lasting = false // the mark is this run's
-	}
+	e.keep(t, end)
 	e.all = push(e.all, t)
 	e.translated += b2i(t.lasting)
 	if n := e.pos - int(t.entry); n > maxBlockCode {
@@ -119,8 +116,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	return t, nil
 }
 
-// keep notes what is known of t, the block that was just translated.
-func (e *Engine) keep(t *tb) {
+// keep notes what is known of t, the block that was just translated, and why it ends.
+func (e *Engine) keep(t *tb, end ending) {
 	r, l := &t.blockRecord, e.lists
 	r.n[inExits] = uint16(e.exitsMade() - int(r.firstExit))
 	e.packed = packInsns(e.packed[:0], e.placed)
@@ -129,7 +126,8 @@ func (e *Engine) keep(t *tb) {
 	l.reps.put(r, inReps, e.repCounters)
 	l.own.put(r, inOwn, e.own)
 	l.saved.put(r, inSaved, e.savedAt)
-	t.lasting = e.keepSource(r)
+	t.cut = end == endMark
+	t.lasting = e.keepSource(r) && !t.cut // the mark is this run's
 	for _, p := range e.words {
 		e.depend(p)
 	}
