@@ -170,7 +170,7 @@ func (g *guest) call(nr uint64, args ...uint64) result {
 			return emu.Stop{Reason: emu.StopBudget}
 		}
 		if made {
-			g.k.Interrupted.Store(true)
+			g.k.Canceled.Store(true)
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
 		made = true
@@ -195,7 +195,7 @@ func (g *guest) load(c *emu.CPU, nr uint64, args ...uint64) {
 
 // run runs the kernel until it is interrupted, and makes it ready to run again.
 func (g *guest) run() task.Exit {
-	g.k.Interrupted.Store(false)
+	g.k.Canceled.Store(false)
 	e, err := g.k.Run(context.Background())
 	require.NoError(g.t, err)
 	if e.Interrupted {

@@ -66,7 +66,7 @@ func futexWait(t *task.Thread, at emu.Addr, op int, val uint32, timeout emu.Addr
 	t.FutexBits, t.FutexRequeueTo = bits, task.FutexKey{}
 	w := task.Wait{Deadline: deadline}
 	if timeout != 0 {
-		w.Interrupted = linux.EINTR
+		w.OnSignal = linux.EINTR
 	}
 	return t.FutexBlock(w, key)
 }

@@ -41,7 +41,7 @@ func TestNoGarbage(t *testing.T) {
 					runtime.ReadMemStats(&before)
 				case calls:
 					runtime.ReadMemStats(&after)
-					g.k.Interrupted.Store(true)
+					g.k.Canceled.Store(true)
 					return emu.Stop{Reason: emu.StopInterrupt}
 				}
 				g.load(c, nr(tt.name), tt.args...)

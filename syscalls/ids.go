@@ -48,7 +48,7 @@ func processOf(k *task.Kernel, id int) *task.Process {
 
 // sysGetpgid implements getpgid(2).
 func sysGetpgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	if task.Absent(a.Int(0)) {
+	if task.Outside(a.Int(0)) {
 		return a.Uint(0), 0
 	}
 	p := named(t, a.Int(0))
@@ -60,7 +60,7 @@ func sysGetpgid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysGetsid implements getsid(2).
 func sysGetsid(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	if task.Absent(a.Int(0)) {
+	if task.Outside(a.Int(0)) {
 		return a.Uint(0), 0
 	}
 	p := named(t, a.Int(0))

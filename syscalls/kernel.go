@@ -122,7 +122,7 @@ func New(cfg Config) (*Kernel, error) {
 		case cfg.Files.Record != nil:
 			k.Network = cfg.Files.Record.Network(k.Network)
 		case cfg.Files.Replay != nil:
-			k.Network = cfg.Files.Replay.Network(func() { k.Interrupted.Store(true) })
+			k.Network = cfg.Files.Replay.Network(func() { k.Canceled.Store(true) })
 		}
 	}
 	if cfg.Strace != nil {

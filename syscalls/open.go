@@ -199,7 +199,7 @@ func sysCloseRange(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, linux.EINVAL
 	}
 	if flags&linux.CLOSE_RANGE_UNSHARE != 0 {
-		files.Of(t).FDs = files.Of(t).FDs.Own()
+		files.Of(t).FDs = files.Of(t).FDs.Unshared()
 	}
 	for _, fd := range files.Of(t).FDs.Open() {
 		if uint64(fd) < first || uint64(fd) > last {

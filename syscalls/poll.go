@@ -18,7 +18,7 @@ type watch struct {
 // waitAny makes t wait until one of ws has an event. Their files stay open for that, but what the call finds then is that
 // of the files that the descriptors refer to by then, as in Linux.
 func waitAny(t *task.Thread, ws []watch, interrupted linux.Errno, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
-	w := task.Wait{Deadline: t.Call.Deadline, Interrupted: interrupted}
+	w := task.Wait{Deadline: t.Call.Deadline, OnSignal: interrupted}
 	if files.Of(t).Call.Held == nil {
 		for _, x := range ws {
 			files.Of(t).Call.Hold(x.file)

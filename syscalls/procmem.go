@@ -174,10 +174,10 @@ func sysUnshare(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 		return 0, linux.EPERM
 	}
 	if flags&linux.CLONE_FS != 0 {
-		files.Of(t).FSInfo = files.Of(t).FSInfo.Own()
+		files.Of(t).FSInfo = files.Of(t).FSInfo.Unshared()
 	}
 	if flags&linux.CLONE_FILES != 0 {
-		files.Of(t).FDs = files.Of(t).FDs.Own()
+		files.Of(t).FDs = files.Of(t).FDs.Unshared()
 	}
 	if flags&linux.CLONE_SYSVSEM != 0 && t.Process.Live() == 1 {
 		t.Kernel.IPC.LeaveUndo(t.Process)

@@ -118,7 +118,7 @@ func (c *caller) run(n int) task.Exit {
 			g.t.Errorf("%s gives errno %d", g.k.CallName(g.k.Current.Call.Nr), r.err())
 		}
 		if made++; made > n {
-			g.k.Interrupted.Store(true)
+			g.k.Canceled.Store(true)
 			return emu.Stop{Reason: emu.StopInterrupt}
 		}
 		c.step(cpu)

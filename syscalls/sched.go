@@ -133,9 +133,9 @@ func schedulingOf(t *task.Thread, tid int, change bool) (*task.Thread, linux.Err
 		return nil, linux.EINVAL
 	case tid == 0:
 		return t, 0
-	case task.Absent(tid) && change:
+	case task.Outside(tid) && change:
 		return nil, linux.EPERM
-	case task.Absent(tid):
+	case task.Outside(tid):
 		return &task.Thread{Kernel: t.Kernel}, 0
 	}
 	if o := t.Kernel.FindThread(-1, tid); o != nil {

@@ -175,7 +175,7 @@ func TestBudget(t *testing.T) {
 func (g *guest) budget() (got uint64) {
 	g.eng.step = func(_ *emu.CPU, budget uint64) emu.Stop {
 		got = budget
-		g.k.Interrupted.Store(true)
+		g.k.Canceled.Store(true)
 		return emu.Stop{Reason: emu.StopInterrupt}
 	}
 	g.run()

@@ -116,7 +116,7 @@ func sysRtSigsuspend(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 
 // sysPause implements pause(2).
 func sysPause(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
-	return t.Block(task.Wait{Interrupted: linux.ERESTARTNOHAND}, nil) // only a signal ends it
+	return t.Block(task.Wait{OnSignal: linux.ERESTARTNOHAND}, nil) // only a signal ends it
 }
 
 // sysRtSigtimedwait implements rt_sigtimedwait(2).
@@ -142,8 +142,8 @@ func sysRtSigtimedwait(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // sysKill implements kill(2).
 func sysKill(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	pid, sig := a.Int(0), a.Int(1)
-	if task.Absent(pid) {
-		return 0, mayKillAbsent(pid, sig)
+	if task.Outside(pid) {
+		return 0, mayKillOutside(pid, sig)
 	}
 	// 0 and -pid name process groups, -1 all processes but the caller and init.
 	var targets []*task.Process
@@ -172,9 +172,9 @@ func sysKill(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // validSignal reports whether sig can be sent: 0 can, and only asks whether others could be.
 func validSignal(sig int) bool { return sig >= 0 && sig <= linux.NSIG }
 
-// mayKillAbsent is the result of sending a signal to a process that the guest can name although it is not there. Its
+// mayKillOutside is the result of sending a signal to a process that the guest can name although it is not there. Its
 // parent, the shell, belongs to the guest's user and can be asked for with signal 0.
-func mayKillAbsent(pid, sig int) linux.Errno {
+func mayKillOutside(pid, sig int) linux.Errno {
 	switch {
 	case !validSignal(sig):
 		return linux.EINVAL
@@ -228,8 +228,8 @@ func sysRtSigqueueinfo(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if e != 0 {
 		return 0, e
 	}
-	if task.Absent(pid) {
-		return 0, mayKillAbsent(pid, sig)
+	if task.Outside(pid) {
+		return 0, mayKillOutside(pid, sig)
 	}
 	p := processOf(t.Kernel, pid)
 	switch {

@@ -211,7 +211,7 @@ func TestRestart(t *testing.T) {
 		calls := 0
 		g.eng.step = func(c *emu.CPU, _ uint64) emu.Stop {
 			if calls++; calls > 1 {
-				g.k.Interrupted.Store(true)
+				g.k.Canceled.Store(true)
 				return emu.Stop{Reason: emu.StopInterrupt}
 			}
 			g.load(c, nr("read"), uint64(g.peek32(fds)), fds, 1)

@@ -38,17 +38,17 @@ func (tf *Files) Share(flags uint64) task.FileState {
 	tf.FDs.users++
 	tf.FSInfo.users++
 	if flags&linux.CLONE_FILES == 0 {
-		o.FDs = o.FDs.Own()
+		o.FDs = o.FDs.Unshared()
 	}
 	if flags&linux.CLONE_FS == 0 {
-		o.FSInfo = o.FSInfo.Own()
+		o.FSInfo = o.FSInfo.Unshared()
 	}
 	return o
 }
 
 // Exec: descriptors are shared with nobody after execve(2).
 func (tf *Files) Exec(k *task.Kernel) {
-	tf.FDs = tf.FDs.Own()
+	tf.FDs = tf.FDs.Unshared()
 	tf.FDs.closeOnExec(k)
 }
 
@@ -139,8 +139,8 @@ func (f *FSInfo) LeaveCwd() {
 	f.held = nil
 }
 
-// Own returns what one thread alone has.
-func (f *FSInfo) Own() *FSInfo {
+// Unshared returns what one thread alone has.
+func (f *FSInfo) Unshared() *FSInfo {
 	if f.users == 1 {
 		return f
 	}

@@ -314,7 +314,7 @@ func harvest(t *task.Thread, ep *EpollFile, at emu.Addr, limit int, now bool) (u
 	}
 	Of(t).Call.Hold(ep)
 	return t.Block(task.Wait{
-		Deadline: t.Call.Deadline, Interrupted: linux.EINTR,
+		Deadline: t.Call.Deadline, OnSignal: linux.EINTR,
 		Ready: func() bool {
 			return slices.ContainsFunc(ep.Items, func(it *EpollItem) bool { return it.wakesUp(t) })
 		},

@@ -240,8 +240,8 @@ func (ft *FDTable) copy() *FDTable {
 	return n
 }
 
-// Own returns a table that one thread alone has.
-func (ft *FDTable) Own() *FDTable {
+// Unshared returns a table that one thread alone has.
+func (ft *FDTable) Unshared() *FDTable {
 	if ft.users == 1 {
 		return ft
 	}

@@ -77,7 +77,7 @@ func FcntlOwner(t *task.Thread, b *FileBase, cmd int, arg uint64) (uint64, linux
 
 // there reports whether a process, thread or group is the owner: its number alone may be that of something else.
 func (o fileOwner) there(k *task.Kernel) bool {
-	return o.kind != ownerPgrp && task.Absent(o.ID) || slices.ContainsFunc(k.Processes, o.owns)
+	return o.kind != ownerPgrp && task.Outside(o.ID) || slices.ContainsFunc(k.Processes, o.owns)
 }
 
 // owns reports whether p is an owner, or has the thread that is.

@@ -95,7 +95,7 @@ func (h *stdHost) writeAll(k *task.Kernel, size uint64, write func(done uint64) 
 // awaitRoom lets real time pass until something can be written, or the run is to end.
 func (h *stdHost) awaitRoom(k *task.Kernel) {
 	const slice = 50_000_000
-	for !k.Interrupted.Load() && h.file.FD.Poll(linux.POLLOUT) == 0 {
+	for !k.Canceled.Load() && h.file.FD.Poll(linux.POLLOUT) == 0 {
 		host.PollWait([]host.PollFD{{On: h.file.FD, Events: linux.POLLOUT}}, slice)
 	}
 }

@@ -44,7 +44,7 @@ func MsgSend(t *task.Thread, q *SysVQueue, m Message, flags int) (uint64, linux.
 		return 0, linux.EAGAIN
 	default:
 		ready := func() bool { return q.removed || q.room(len(m.Text)) }
-		w := task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}
+		w := task.Wait{OnSignal: linux.ERESTARTNOHAND, Ready: ready}
 		return t.Block(w, func() (uint64, linux.Errno) { return MsgSend(t, q, m, flags) })
 	}
 	q.Messages = append(q.Messages, m)
@@ -87,7 +87,7 @@ func MsgReceive(t *task.Thread, q *SysVQueue, a uio.Args) (uint64, linux.Errno) 
 		return 0, linux.ENOMSG
 	default:
 		ready := func() bool { return q.removed || q.pick(typ, flags) >= 0 }
-		w := task.Wait{Interrupted: linux.ERESTARTNOHAND, Ready: ready}
+		w := task.Wait{OnSignal: linux.ERESTARTNOHAND, Ready: ready}
 		return t.Block(w, func() (uint64, linux.Errno) { return MsgReceive(t, q, a) })
 	}
 	m := q.Messages[i]

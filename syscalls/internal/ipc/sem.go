@@ -165,7 +165,7 @@ func operate(t *task.Thread, s *SemSet, ops []semOp) (uint64, linux.Errno) {
 	case ops[i].flags&linux.IPC_NOWAIT != 0, t.TimedOut():
 		return 0, linux.EAGAIN
 	}
-	w := task.Wait{Deadline: t.Call.Deadline, Interrupted: linux.EINTR, On: &semWait{s, ops}}
+	w := task.Wait{Deadline: t.Call.Deadline, OnSignal: linux.EINTR, On: &semWait{s, ops}}
 	w.Ready = func() bool {
 		i, e := s.blocked(ops)
 		return s.removed || i < 0 || e != 0

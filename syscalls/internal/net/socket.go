@@ -302,7 +302,7 @@ func waitSocket(t *task.Thread, s Socket, events uint32, ready func() bool, resu
 	}
 	if t.Call.Deadline != task.Never {
 		// "the following interfaces are never restarted […] when a timeout has been set" - signal(7)
-		w.Interrupted = linux.EINTR
+		w.OnSignal = linux.EINTR
 	}
 	return t.Block(w, resume)
 }

@@ -36,7 +36,7 @@ func init() {
 		if p := t.Kernel.Process(id); p != nil {
 			return processNode(p.Threads[0])
 		}
-		if task.Absent(id) {
+		if task.Outside(id) {
 			return absentNode(id)
 		}
 		if o := t.Kernel.FindThread(-1, id); o != nil {

@@ -29,8 +29,8 @@ type Wait struct {
 	// Hosts appends to fds the host's files whose state Ready depends on, with the events that make it true. Without
 	// it, only what guests do and the virtual clock can end the wait.
 	Hosts func(fds []host.PollFD) []host.PollFD
-	// Interrupted is the result of a call that a signal interrupts: 0 means ERESTARTSYS.
-	Interrupted linux.Errno
+	// OnSignal is the result of a call that a signal interrupts: 0 means ERESTARTSYS.
+	OnSignal linux.Errno
 	// Partial, if not 0, is that result instead, since the call has done that much already.
 	Partial uint64
 	// Killable says that only a signal that kills ends the wait: the thread sleeps as vfork(2) does.
@@ -52,8 +52,8 @@ func (t *Thread) Block(w Wait, resume func() (uint64, linux.Errno)) (uint64, lin
 	if w.Deadline == 0 {
 		w.Deadline = Never
 	}
-	if w.Interrupted == 0 {
-		w.Interrupted = linux.ERESTARTSYS
+	if w.OnSignal == 0 {
+		w.OnSignal = linux.ERESTARTSYS
 	}
 	t.Call.Wait, t.Call.Resume = &w, resume
 	return 0, EBlocked

@@ -155,7 +155,7 @@ func (t *Thread) finishInterrupted(w *Wait) {
 		t.finish(w.Partial, 0)
 		return
 	}
-	t.finish(0, w.Interrupted)
+	t.finish(0, w.OnSignal)
 }
 
 // finish ends t's call. It alone encodes results: as Linux does, an error e is -e in RAX.

@@ -4,7 +4,7 @@
 //
 // One goroutine runs all guest threads, one at a time: Kernel.Run picks a thread, lets its engine execute it, and acts on
 // the reason for which the engine stops (run.go). So nothing here needs a lock, but for the two things that other
-// goroutines touch: Kernel.Interrupted and Kernel.running.
+// goroutines touch: Kernel.Canceled and Kernel.running.
 //
 // A system call is done by a Handler in the table that NewKernel is given. A handler that has to wait returns what
 // Thread.Block returns: the thread is then in Kernel.Waiting, with a Wait, which says what ends the wait, and a function,

@@ -38,7 +38,7 @@ func (t *Thread) FutexLockPI(a emu.Addr, op int, timeout emu.Addr) (uint64, linu
 		return 0, linux.EDEADLK
 	}
 	t.lockAddr, t.FutexBits = a, linux.FUTEX_BITSET_MATCH_ANY
-	ret, e := t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
+	ret, e := t.FutexBlock(Wait{Deadline: deadline, OnSignal: linux.ERESTARTNOINTR}, key)
 	if e == EBlocked {
 		t.noteOwner(a, key)
 	}
@@ -67,7 +67,7 @@ func (t *Thread) takeLock(a emu.Addr, key FutexKey) linux.Errno {
 			t.Kernel.owners[key] = t
 		}
 		return t.Out32(a, x&linux.FUTEX_OWNER_DIED|uint32(t.TID)|t.Kernel.waitersBit(key))
-	case t.Kernel.FindThread(-1, int(owner)) == nil && !Absent(int(owner)):
+	case t.Kernel.FindThread(-1, int(owner)) == nil && !Outside(int(owner)):
 		return linux.ESRCH
 	}
 	if e := t.Out32(a, x|linux.FUTEX_WAITERS); e != 0 {
@@ -185,7 +185,7 @@ func (t *Thread) FutexWaitRequeuePI(a uio.Args, op int) (uint64, linux.Errno) {
 		return 0, e
 	}
 	t.FutexBits, t.FutexRequeueTo, t.lockAddr = linux.FUTEX_BITSET_MATCH_ANY, to, a.Addr(4)
-	return t.FutexBlock(Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOINTR}, key)
+	return t.FutexBlock(Wait{Deadline: deadline, OnSignal: linux.ERESTARTNOINTR}, key)
 }
 
 // FutexRequeuePI is FUTEX_CMP_REQUEUE_PI: it gives the lock to the first waiter if it is free, and makes the others

@@ -106,7 +106,7 @@ type End struct {
 }
 
 // A Kernel is the virtual machine that all processes of one run share. The goroutine that calls Run owns it; others may
-// touch Interrupted and running only.
+// touch Canceled and running only.
 type Kernel struct {
 	Config Config
 	// Table has the system calls by number. A number past its end, or without a handler, is Unknown.
@@ -170,8 +170,8 @@ type Kernel struct {
 
 	// Exit says how the run ended. It is nil while the run goes on; setting it ends the run.
 	Exit *Exit
-	// Interrupted is set by the goroutine that watches the context: the run ends as soon as the loop sees it.
-	Interrupted atomic.Bool
+	// Canceled is set by the goroutine that watches the context: the run ends as soon as the loop sees it.
+	Canceled atomic.Bool
 
 	// Trace, if not nil, is told of calls and signals (--strace).
 	Trace Tracer

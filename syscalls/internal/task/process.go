@@ -174,7 +174,7 @@ func (k *Kernel) newID() int {
 
 // usesID reports whether id is a thread's, or that of a process, a group or a session.
 func (k *Kernel) usesID(id int) bool {
-	if k.Threads[id] != nil || Absent(id) {
+	if k.Threads[id] != nil || Outside(id) {
 		return true
 	}
 	return slices.ContainsFunc(k.Processes, func(p *Process) bool { return p.PID == id || p.PGID == id || p.SID == id })

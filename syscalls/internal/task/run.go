@@ -52,7 +52,7 @@ func (k *Kernel) run(ctx context.Context) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		k.Interrupted.Store(true)
+		k.Canceled.Store(true)
 		k.running.interrupt()
 	})
 	defer func() {
@@ -63,7 +63,7 @@ func (k *Kernel) run(ctx context.Context) {
 	defer k.progress.start(k)()
 	for k.Exit == nil {
 		k.CloseUnused()
-		if k.Interrupted.Load() {
+		if k.Canceled.Load() {
 			k.Exit = &Exit{Interrupted: true}
 			break
 		}
@@ -185,7 +185,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 			return false
 		}
 		budget, over := k.turnLeft(t)
-		if k.Interrupted.Load() || over {
+		if k.Canceled.Load() || over {
 			return true
 		}
 		left := k.insnsLeft()
@@ -201,7 +201,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 		t.Process.Machine.charge(t.Process)
 		t.chargeThread()
 		k.running.set(t.Process.Engine)
-		if k.Interrupted.Load() {
+		if k.Canceled.Load() {
 			return true // the interrupt may have met the engine that ran before
 		}
 		stop := t.execute(min(budget, left))
@@ -222,7 +222,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 				return true
 			}
 		case emu.StopInterrupt:
-			// The loop looks at Interrupted before it runs anything.
+			// The loop looks at Canceled before it runs anything.
 		default:
 			panic(fmt.Sprintf("BUG: engine stopped for reason %d", stop.Reason))
 		}
@@ -237,7 +237,7 @@ func (t *Thread) execute(budget uint64) emu.Stop {
 		t.Kernel.Spaces.Sync()
 		stop := t.Process.Machine.run(t.CPU, budget)
 		t.Kernel.Spaces.Sync()
-		if stop.Reason != emu.StopInterrupt || t.Kernel.Interrupted.Load() {
+		if stop.Reason != emu.StopInterrupt || t.Kernel.Canceled.Load() {
 			return stop
 		}
 		t.Kernel.progress.report(t.Kernel)
@@ -323,7 +323,7 @@ func (k *Kernel) waitForEvent() bool {
 	if deadline != Never {
 		left = deadline - k.Now()
 	}
-	for left > 0 && !k.Interrupted.Load() {
+	for left > 0 && !k.Canceled.Load() {
 		k.idleRounds = 0 // that is for virtual time: real time passes by itself
 		d := min(left, slice)
 		if k.Network.Wait(fds, d) || k.anyReady() {
@@ -334,7 +334,7 @@ func (k *Kernel) waitForEvent() bool {
 			left -= d
 		}
 	}
-	if !k.Interrupted.Load() && !k.Clock.Real {
+	if !k.Canceled.Load() && !k.Clock.Real {
 		k.Clock.advance(deadline - k.Now())
 	}
 	return true

@@ -403,7 +403,7 @@ func (t *Thread) AwaitSignal(want SigSet, info emu.Addr, now bool) (uint64, linu
 		return 0, linux.EAGAIN
 	}
 	ready := func() bool { return (t.Pending.Set|t.Process.Pending.Set)&want != 0 }
-	return t.Block(Wait{Ready: ready, signals: want, Deadline: t.Call.Deadline, Interrupted: linux.EINTR},
+	return t.Block(Wait{Ready: ready, signals: want, Deadline: t.Call.Deadline, OnSignal: linux.EINTR},
 		func() (uint64, linux.Errno) { return t.AwaitSignal(want, info, now) })
 }
 

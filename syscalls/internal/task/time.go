@@ -111,13 +111,13 @@ func (t *Thread) Sleep(id, flags int, req, rem emu.Addr) (uint64, linux.Errno) {
 	if deadline <= t.Kernel.Now() {
 		return 0, 0
 	}
-	w := Wait{Deadline: deadline, Interrupted: linux.ERESTARTNOHAND}
+	w := Wait{Deadline: deadline, OnSignal: linux.ERESTARTNOHAND}
 	if !abs {
-		w.Interrupted = linux.EINTR
+		w.OnSignal = linux.EINTR
 		w.cancel = func(timeout bool) {
 			if !timeout && rem != 0 {
 				if e := t.CopyOut(rem, Timespec(max(deadline-t.Kernel.Now(), 0))); e != 0 {
-					t.Call.Wait.Interrupted = e
+					t.Call.Wait.OnSignal = e
 				}
 			}
 		}
