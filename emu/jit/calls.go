@@ -359,8 +359,8 @@ func (e *Engine) crosses(target emu.Addr) bool {
 	return e.calls != nil && !e.calls.Same(e.t.pc, target)
 }
 
-// parts reports whether a block that begins at pc may not have the instruction at a, which another function has.
-func (e *Engine) parts(pc, a emu.Addr) bool { return e.calls != nil && !e.calls.Same(pc, a) }
+// otherFunction reports whether a is of another function than pc, and no part of a block that begins there: calls are recorded.
+func (e *Engine) otherFunction(pc, a emu.Addr) bool { return e.calls != nil && !e.calls.Same(pc, a) }
 
 // arc returns the arena offset of the sums of an arc.
 func (e *Engine) arc(site, target emu.Addr) int {

@@ -90,7 +90,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 		if a != pc && e.marks[a] {
 			return endMark
 		}
-		if a != pc && e.parts(pc, a) {
+		if a != pc && e.otherFunction(pc, a) {
 			return endFunction
 		}
 		e.block = e.block[:len(e.block)+1]
@@ -130,7 +130,7 @@ func (e *Engine) decodeBlock(pc emu.Addr) ending {
 			run = 0
 			g.follow = true
 		case g.Flow == x86.FlowJmp:
-			if g.Target <= 0 || g.Dest()-pc > maxReach || e.inBlock(g.Dest()) || e.parts(pc, g.Dest()) || len(e.block) >= maxInsns {
+			if g.Target <= 0 || g.Dest()-pc > maxReach || e.inBlock(g.Dest()) || e.otherFunction(pc, g.Dest()) || len(e.block) >= maxInsns {
 				return endBranch
 			}
 			run = 0
