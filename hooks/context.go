@@ -28,7 +28,7 @@ func (c *Context) Next(i *x86.Inst) Effects {
 			x.Refs = append(x.Refs, r)
 		}
 	}
-	x.Cond = i.Flow == x86.FlowJcc || i.Flow == x86.FlowLoop || Retries(i)
+	x.Cond = i.Flow == x86.FlowJcc || i.Flow == x86.FlowLoop || LockedBranch(i)
 	switch {
 	case i.Flow == x86.FlowJmpInd || i.Flow == x86.FlowCallInd:
 		x.Indirect = i.Args[0].Kind != x86.ArgGPR || !c.constant(i.Args[0].Reg)

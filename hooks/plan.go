@@ -49,10 +49,10 @@ func (x *Effects) Plan(i *x86.Inst, events emu.EventSet) (p Plan) {
 // Repeats reports whether i has a REP prefix that repeats it.
 func Repeats(i *x86.Inst) bool { return i.Rep || i.Repne }
 
-// Retries reports whether i counts a conditional branch that is never taken: a locked or exchanging
+// LockedBranch reports whether i counts a conditional branch that is never taken: a locked or exchanging
 // instruction, for which Valgrind tries a compare-and-swap again until it succeeds. CMPXCHG has no
 // such loop.
-func Retries(i *x86.Inst) bool {
+func LockedBranch(i *x86.Inst) bool {
 	return i.NRefs == 2 && i.Refs[0].Kind == x86.Read && i.Refs[1].Kind == x86.Modify
 }
 

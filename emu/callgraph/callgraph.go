@@ -47,7 +47,7 @@ type arc struct {
 
 // A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
 // which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the layout says, come the totals when the arc was
-// entered, added up, with the number of calls among them, and then likewise the totals when it was left, with a word among them that means nothing.
+// entered, added up, with the number of calls among them, and then likewise the totals when it was left. Both have as many words, so that one offset serves for both: that of the calls means nothing in the second.
 const (
 	Pass     = 0
 	PassTo   = 1
@@ -59,7 +59,7 @@ const (
 
 // A Layout says where totals and rows have what.
 type Layout struct {
-	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them: in the totals that word means nothing.
+	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them; the totals have the word, too, and do not use it.
 	Columns []int
 	Calls   int
 	// Words is how many words totals have, with Calls; Header is how many a row has in front of them.

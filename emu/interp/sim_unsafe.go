@@ -110,7 +110,7 @@ func (e *Engine) finish(in *insn) {
 		e.data(in, r.Addr, r.Ref)
 	}
 	e.sim.refs = e.sim.refs[:0]
-	if hooks.Retries(&in.Inst) {
+	if hooks.LockedBranch(&in.Inst) {
 		e.conditional(in, false)
 	}
 }

@@ -74,7 +74,7 @@ func (t *translator) fetch() {
 // refersAlike reports whether micro-operations make the references of their instruction, and nothing else of it is simulated.
 func (t *translator) refersAlike(uops []uop) bool {
 	refs := t.in.effects.Refs
-	if hooks.Retries(&t.in.Inst) {
+	if hooks.LockedBranch(&t.in.Inst) {
 		return false
 	}
 	for _, u := range uops {

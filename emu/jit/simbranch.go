@@ -61,10 +61,10 @@ func (e *Engine) emitOutcome(taken bool) {
 	}
 }
 
-// emitRetry simulates the branch that instruction i has if it retries (hooks.Retries), behind it: when it faults there is none. Those that Go executes are simulated there.
+// emitRetry simulates the branch that instruction i has if it is locked (hooks.LockedBranch), behind it: when it faults there is none. Those that Go executes are simulated there.
 func (e *Engine) emitRetry(i int) {
 	g := &e.block[i]
-	if !e.predicts() || g.Kind.Ends() || !hooks.Retries(&g.Inst) {
+	if !e.predicts() || g.Kind.Ends() || !hooks.LockedBranch(&g.Inst) {
 		return
 	}
 	e.giveFlags()

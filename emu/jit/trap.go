@@ -76,7 +76,7 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	e.refs, e.simulated = refs[:0], 0
 	if f == nil {
 		e.simulateRefs(t, i, refs)
-		if hooks.Retries(&g.Inst) {
+		if hooks.LockedBranch(&g.Inst) {
 			e.condBranch(t, i, false)
 		}
 		return nil

@@ -161,7 +161,7 @@ func (e *Engine) describe(g *guest.Insn) *insn {
 	toNext := (g.Flow == x86.FlowJcc || g.Flow == x86.FlowLoop) && g.Target == 0
 	return &insn{
 		length: g.Len, kind: kind, flow: g.Flow, refs: slices.Clone(x.Refs), plan: e.planOf(&g.Inst, &x),
-		indirect: x.Indirect, retries: hooks.Retries(&g.Inst), contextual: contextual(g), budget: e.budgetOf(g),
+		indirect: x.Indirect, retries: hooks.LockedBranch(&g.Inst), contextual: contextual(g), budget: e.budgetOf(g),
 		toNext: toNext, inverted: !hooks.Taken(&g.Inst, true),
 		special: special(g) || e.details() && (toNext || e.outside(g, x.Refs)),
 	}
