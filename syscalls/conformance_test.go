@@ -149,7 +149,7 @@ func requireLinux(t *testing.T, since [2]int) {
 
 // interpreted has the programs that are about what an engine does. With the tag oracles the interpreter runs all of them.
 var interpreted = map[string]bool{
-	"badframes": true, "behindeof": true, "cutcode": true, "cutdata": true, "filemaps": true, "misaligned": true, "signals": true, "stepping": true, "undecodable": true,
+	"badframes": true, "behindeof": true, "cutcode": true, "codebeside": true, "cutdata": true, "filemaps": true, "misaligned": true, "signals": true, "stepping": true, "undecodable": true,
 }
 
 // TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output. With the tag oracles, which has another one, they are interpreted.

@@ -61,8 +61,8 @@ func (e *Engine) emitOutcome(taken bool) {
 	}
 }
 
-// emitRetry simulates the branch that instruction i has if it is locked (hooks.LockedBranch), behind it: when it faults there is none. Those that Go executes are simulated there.
-func (e *Engine) emitRetry(i int) {
+// emitLockedBranch simulates the branch that instruction i has if it is locked (hooks.LockedBranch), behind it: when it faults there is none. Those that Go executes are simulated there.
+func (e *Engine) emitLockedBranch(i int) {
 	g := &e.block[i]
 	if !e.predicts() || g.Kind.Ends() || !hooks.LockedBranch(&g.Inst) {
 		return

@@ -19,8 +19,7 @@ const (
 	// stSavedBias has the guest's regBias while a CALL or RET uses it.
 	stSavedBias = 0x0c0
 	// stNowhere is where in the first page RIP was when SIGPROF came, stToNowhere the host address of the stub that jumps there again (sigHandler).
-	stNowhere   = 0x0c8
-	stToNowhere = 0x248
+	stNowhere = 0x0c8
 	// stJumpTable is the host address of the jump table's entry for guest address 0.
 	stJumpTable = 0x0d0
 	stBase      = 0x0d8 // host address of guest address 0
@@ -43,25 +42,24 @@ const (
 	stSlotCount = 0x190
 	// stHistory is the branch predictor's, twice as large as branchsim's: so bits that are too old leave a byte when it is doubled.
 	stHistory = 0x198
-	// stClock is the time of stamps.
-	stClock = 0x230
-	// stSimRSP has RSP while a simulating routine runs on the stack that ends at stSimStack.
+	// stSimRSP has RSP while a simulating routine runs on the stack below stSimStack.
 	stSimRSP = 0x1a0
+	// stSpill has the guest registers that generated code works with meanwhile, 16.
+	stSpill = 0x1b0
+	stClock = 0x230 // the time of stamps
 	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from and, in the other half of the word, the exit that says
-	// from which instruction, where routines go back to, and the totals.
-	stFrame  = 0x238
-	stFrom   = 0x240
-	stOrigin = stFrom + 4
-	stBack   = 0x250
-	stBehind = 0x258
-	stCounts = 0x260 // 1 if calls count, 0 if not
+	// from which instruction, and where routines go back to.
+	stFrame     = 0x238
+	stFrom      = 0x240
+	stOrigin    = stFrom + 4
+	stToNowhere = 0x248
+	stBack      = 0x250
+	stBehind    = 0x258
+	stCounts    = 0x260 // 1 if calls count, 0 if not
 	// The mapping that the stack in use lies in, as far as it is known.
 	stStackLo = 0x268
 	stStackHi = 0x270
 	stX87     = 0x278 // where the guest's x87 is: x87Away, …
-	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has stored x87 since it was entered.
-	stX87Left  = 0x388
-	stX87Saved = 0x390
 	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by span.
 	stWays       = 0x280
 	stTick       = 0x2c0
@@ -76,22 +74,24 @@ const (
 	stAsked      = 0x368 // what CPUID was asked last: EAX and ECX
 	stAnswer     = 0x370 // the answer: EAX, EBX, ECX and EDX
 	stTimeBefore = 0x380 // what RDTSC says less the meters, 0 if that is not known
-	// stLanes has the lanes of an approximation, stApproximations the address of the table of results, 0 before Go knows that somebody asks.
+	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has stored x87 since it was entered.
+	stX87Left  = 0x388
+	stX87Saved = 0x390
+	// stApproximations is the address of the table of results, 0 before Go knows that somebody asks; stLanes has the lanes of an approximation.
 	stApproximations = 0x3a8
 	stLanes          = 0x3c0
-	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
-	stSteps = 0xa00
-	// stTotals are the totals of calls; lanes of them begin on a cache line.
-	stTotals = 0x1800
-	// stSpill has the guest registers that generated code works with meanwhile.
-	stSpill    = 0x1b0
+	// stSimStack is where the stack of simulating routines ends, which grows down from there.
 	stSimStack = 0x800
-	// stQuiet has how often blocks on exempt pages may be entered until these are guarded again (selfcheck.go).
-	stQuiet = 0x3a0
 	// stMeters has the instructions executed, once the engine meters them, in parts: one part would
 	// have every block wait for the one before.
 	stMeters = 0x800
 	meters   = 64
+	// stSteps has the numbers from -maxStep to maxStep, for totals that are in a register.
+	stSteps = 0xa00
+	// stQuiet has how often blocks on exempt pages may be entered until these are guarded again (selfcheck.go).
+	stQuiet = 0x1700
+	// stTotals are the totals of calls; lanes of them begin on a cache line.
+	stTotals = 0x1800
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.

@@ -162,7 +162,7 @@ func (e *Engine) emitInsns() {
 			e.emitInsn(i)
 		}
 		e.overwritten(g)
-		e.emitRetry(i)
+		e.emitLockedBranch(i)
 		if run++; g.Flow != x86.FlowNext || g.endsRun {
 			run = 0
 		}
