@@ -100,10 +100,10 @@ func (e *Engine) shared(pos int) bool {
 
 // faultBetween handles a fault that is no block's: at an entry for lookups, or behind a return.
 func (e *Engine) faultBetween() (emu.Addr, *emu.Stop) {
-	switch {
+	switch at := uintptr(e.get(stRegs + 8*emu.RSP)); {
 	case e.framesFull(): // at an entry for lookups
 		return emu.Addr(e.get(stRegs + 8*int(regTarget))), e.tooManyFrames()
-	case e.shadow.has(uintptr(e.get(stRegs + 8*emu.RSP))):
+	case e.shadow.has(at) && e.shadow.opened(at-8):
 		return e.unpairedReturn()
 	}
 	return e.returnAstray()
