@@ -34,7 +34,7 @@ int main(void) {
 	all("write", open("x", O_WRONLY));
 	all("directory", open(".", O_RDONLY | O_DIRECTORY));
 	all("directory's path", open(".", O_PATH));
-	int fd = open("x", O_PATH);
+	int fd = open("x", O_RDONLY);
 	unlink("x");
 	all("gone", fd);
 	pipe(p), socketpair(AF_UNIX, SOCK_STREAM, 0, s);
