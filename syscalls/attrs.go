@@ -71,10 +71,7 @@ func access(t *task.Thread, dirfd int, name emu.Addr, mode uint32, flags int) (u
 	}
 	if l.Node != nil && l.Node.File != nil && follow {
 		at, e := l.Magic(true)
-		if e == 0 {
-			_, e = at.Stat(true)
-		}
-		if e != 0 { // it has no name, or none any more by which this host finds it
+		if e != 0 {
 			return 0, accessOpen(t, l.Node.File(), mode)
 		}
 		l = at

@@ -10,6 +10,7 @@ var hostDiffers = map[string]struct {
 	"calls":      {6, "O_PATH of a file that is removed then: other hosts have nothing that refers to it"},
 	"checking":   {18, "what goes to a FIFO of the host is copied first, as far as there is something; Linux refuses all of it"},
 	"execat":     {3, "a removed script and a memfd have no name by which the host would open them again"},
+	"fdaccess":   {2, "a file that was removed is not found by a name"},
 	"files":      {8, "a working directory that was removed is not there for stat(2)"},
 	"lastnames":  {18, "other hosts exchange no names, and say otherwise why a directory is in the way"},
 	"limits":     {9, "a memfd is a file of ours: fallocate(2) of one makes it longer, and does nothing else"},
