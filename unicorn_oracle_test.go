@@ -50,6 +50,7 @@ func TestUnicornConformance(t *testing.T) {
 		switch filepath.Base(src) {
 		case "signals.c", // unmasks SSE exceptions
 			"stepping.c",                           // TF and AC have no effect
+			"undecodable.c",                        // it does not go on behind what is no instruction, and becomes one
 			"cutcode.c", "cutdata.c", "filemaps.c", // it does not notice that a file is cut
 			"cputime.c", "cpuclocks.c": // millions of calls, each of which takes it 20 µs
 			continue
