@@ -238,7 +238,7 @@ const (
 	maxTracked  = 4 << 20 // bytes
 )
 
-// TestSizes bounds files and functions, but those of tests' tables and what programs have generated.
+// TestSizes bounds files and functions, but those of tests and what programs have generated.
 func TestSizes(t *testing.T) {
 	err := walk(func(file string) error {
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {

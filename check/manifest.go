@@ -55,7 +55,7 @@ type Benchmark struct {
 	Settings
 }
 
-// Settings are what benchmarks have in common. Zero values take the default.
+// Settings are what benchmarks have in common. What the table of a benchmark does not say is as in the defaults.
 type Settings struct {
 	// Dir is the working directory, relative to the manifest's.
 	Dir string `toml:"dir"`
@@ -267,7 +267,7 @@ func (b *Benchmark) inherit(d Settings, said map[string]any) {
 		}
 	}
 	b.Env = env
-	if b.Events == nil {
+	if len(b.Events) == 0 {
 		b.Events = []string{"Ir"}
 	}
 }

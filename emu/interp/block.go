@@ -139,9 +139,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
 	}
 	e.prepareCheck(b)
-	last := &b.insns[len(b.insns)-1]
-	cut := len(b.insns) < maxInsns && last.Flow == x86.FlowNext && !last.endsRun && e.entersFunction(pc, a) // its straight run goes on behind it
-	b.alone = b.marked || b.code != nil || cut
+	b.alone = b.marked || b.code != nil
 	e.translate(b)
 	e.blocks[pc] = b
 	e.decoded += len(b.insns)

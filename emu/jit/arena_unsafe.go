@@ -58,15 +58,17 @@ type arena struct {
 const (
 	firstArena = 0x2080_4000_0000
 	arenaStep  = 1 << 32
-	maxArenas  = 128 * 31
 )
+
+// maxArenas is how many places there are, but for a test that has none.
+var maxArenas = 128 * 31
 
 // placeOfArena is where arena n lies if the host has that free. Bytes 5 and 4 of the address are 0x20 to 0x3e and 0x80 to 0xff, bit 30 is set, and bit 31 is not, for all of the arena.
 func placeOfArena(n int) uintptr {
 	return firstArena + uintptr(n/128)<<40 + uintptr(n%128)*arenaStep
 }
 
-const _ = uint(1<<30 - arenaSize)
+const _ = uint(1<<30 - arenaSize) // else bit 31 would be set at its end
 
 // mapPlaced maps an arena at the first place that is free; elsewhere, on huge pages' boundaries, if none is.
 func mapPlaced(prot, flags, fd int) (uintptr, error) {

@@ -62,16 +62,23 @@ func TestMixedAddresses(t *testing.T) {
 	}
 }
 
-// TestPlacesOfArenas maps two: each has a place of its own.
+// TestPlacesOfArenas maps two of each kind, which have places of their own, and one where all are taken.
 func TestPlacesOfArenas(t *testing.T) {
-	a, err := newArena()
-	require.NoError(t, err)
-	defer a.close()
-	b, err := newArena()
-	require.NoError(t, err)
-	defer b.close()
-	require.NotEqual(t, a.base, b.base)
-	for _, x := range []arena{a, b} {
-		require.EqualValues(t, firstArena%arenaStep, x.base%arenaStep)
+	places := maxArenas
+	defer func() { maxArenas = places }()
+	for _, make := range []func() (arena, error){newArena, newDualArena} {
+		var bases []uintptr
+		for _, maxArenas = range []int{places, places, 0} {
+			a, err := make()
+			require.NoError(t, err)
+			defer a.close()
+			require.NotContains(t, bases, a.base)
+			bases = append(bases, a.base)
+			require.Zero(t, a.base%hugePage)
+			*a.word(stRegs) = 1 // it is there
+			if maxArenas > 0 {
+				require.EqualValues(t, firstArena%arenaStep, a.base%arenaStep)
+			}
+		}
 	}
 }

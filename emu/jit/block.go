@@ -29,6 +29,8 @@ type tb struct {
 	lasting, retained bool
 	// cut says that it ends in front of a mark: a straight run of the guest's may go on there.
 	cut bool
+	// run is how much of a straight run lies in front of a block in fallenInto, 0 for others.
+	run int16
 	// corrected says that tallies have less than nothing of it, for what its counters have too much.
 	corrected bool
 }

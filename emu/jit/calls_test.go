@@ -316,3 +316,26 @@ func TestRunAcrossFunctions(t *testing.T) {
 		require.Equal(t, slices.Repeat(left[:1], 4), left, "%d nops", nops)
 	}
 }
+
+// TestFallingAgain has a straight run go on in another function a thousand times: the block there is translated once, and again where code there has changed.
+func TestFallingAgain(t *testing.T) {
+	m := newMachineWith(t, emu.Config{Function: sixteen}, strings.Repeat("90 ", 20)+"ff c9 75 e8 0f 05") // nops; dec ecx; jnz to the first; syscall
+	want := 0
+	for _, long := range []int{22, 21, 21} { // instructions
+		if long == 21 {
+			m.poke(codeAt+16, "40") // REX in place of a NOP
+		}
+		m.cpu.RIP, m.cpu.Regs[emu.RCX] = codeAt, 1000
+		before := len(m.all)
+		stop := m.Run(m.cpu, 1<<30)
+		require.Equal(t, emu.StopSyscall, stop.Reason)
+		require.EqualValues(t, 1<<30-999*long, stop.Left)
+		require.Less(t, len(m.all)-before, 10)
+		want += 1000*long + 1
+	}
+	got := 0
+	for _, n := range m.counts() {
+		got += int(n)
+	}
+	require.Equal(t, want, got)
+}

@@ -15,15 +15,23 @@ type codeCache struct {
 	counting emu.Counting
 	tbs      blockTable
 	retained map[emu.Addr][]*tb // by start address too, those last that went last
-	table    jumpTable
-	shadow   shadow
+	// fallenInto has the blocks of functions into which a straight run goes on, which are not found by their address alone: budgets lose more at their first jump.
+	fallenInto map[fall]*tb
+	table      jumpTable
+	shadow     shadow
 	// near says that the code relies on a shadow stack that lies near.
 	near bool
 }
 
+// A fall is where a straight run goes on in another function, and how long it is there.
+type fall struct {
+	pc  emu.Addr
+	run int
+}
+
 // newCodeCache makes one without addresses.
 func newCodeCache(c emu.Counting) *codeCache {
-	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}, near: c == emu.CountAll}
+	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, fallenInto: map[fall]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}, near: c == emu.CountAll}
 }
 
 // reserve gives w its addresses, for a guest with limit. After an error it has none. If w's code relies on a shadow stack that lies near, there may be no place for that: see leaveNear.
@@ -153,6 +161,7 @@ func (e *Engine) rebase() error {
 // forget makes all the code of w unreachable.
 func (w *codeCache) forget() {
 	w.tbs.clear()
+	clear(w.fallenInto)
 	w.table.reset()
 	w.shadow.forget()
 }

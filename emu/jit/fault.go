@@ -83,7 +83,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	return pc, e.stopAt(t, i, pos, f, ours)
 }
 
-// shared handles a fault of code at arena offset pos that blocks share, where that has another way to go on, and reports whether it was one.
+// shared handles a fault of code at arena offset pos that blocks share, or of a lookup that found nothing, where there is another way to go on, and reports whether it was one.
 func (e *Engine) shared(pos int) bool {
 	switch resume, changing := e.changing(pos); {
 	case pos >= e.sim.probe && pos < e.sim.probed:

@@ -36,6 +36,9 @@ func (e *Engine) drop(t *tb) {
 	if t.cache.tbs.at(t.pc) == t {
 		t.cache.tbs.remove(t.pc)
 	}
+	if at := (fall{t.pc, int(t.run)}); t.run != 0 && t.cache.fallenInto[at] == t {
+		delete(t.cache.fallenInto, at)
+	}
 	if t.listed {
 		t.listed = false
 		t.cache.table.clear(t.pc)

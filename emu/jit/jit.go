@@ -31,6 +31,7 @@ const (
 	exitBudget                    // the budget is used up
 	exitMark                      // a marked instruction comes next
 	exitCarry                     // a straight run goes on in a block that runs once
+	exitFalls                     // one goes on in another function
 	exitOutside                   // Go simulates what the next instruction refers to
 	exitElements                  // or what it refers to from element stElement on
 	exitRepeated                  // Go counts and simulates what a REP instruction did
@@ -65,7 +66,7 @@ type exit struct {
 	next uint32
 	// first and second are site and stub of a link, resume and cache of another exit.
 	first, second int32
-	insn          int16 // for exitCarry, how long the run is
+	insn          int16 // for exitCarry and exitFalls, how long the run is
 	kind          exitKind
 	flags         linkFlags
 }
@@ -588,8 +589,11 @@ func (e *Engine) storeCPU(c *emu.CPU, rip emu.Addr) {
 // lookup returns the block at rip, translating it if need be.
 func (e *Engine) lookup(rip emu.Addr) (*tb, *emu.Fault) {
 	if e.singleStep || e.runOffset != 0 {
-		t, fault := e.translate(rip)
-		e.singleStep, e.runOffset = false, 0
+		t, fault := e.fallenInto[fall{rip, e.runOffset}], (*emu.Fault)(nil)
+		if t == nil || !e.falls {
+			t, fault = e.translate(rip)
+		}
+		e.singleStep, e.runOffset, e.falls = false, 0, false
 		return t, fault
 	}
 	if t := e.known(rip); t != nil {
@@ -651,8 +655,8 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		rip := emu.Addr(e.get(stRIP))
 		e.looked(rip)
 		return rip, e.admit(rip)
-	case exitCarry:
-		e.runOffset = int(x.insn)
+	case exitCarry, exitFalls:
+		e.runOffset, e.falls = int(x.insn), x.kind == exitFalls
 		e.wentOn(x.t.addr(x.t.insnCount()-1), x.rip)
 		return x.rip, nil
 	case exitReturn:

@@ -202,3 +202,35 @@ func TestNearReturns(t *testing.T) {
 		})
 	}
 }
+
+// TestMixedReturn has #GP come at the host's RET, as Intel's CPUs raise it where two return addresses are mixed, and behind it, as AMD's do: RSP is the same then.
+func TestMixedReturn(t *testing.T) {
+	m := newMachine(t, "e8 02 00 00 00 0f 05 c3") // call ret; syscall; ret
+	m.run(emu.StopSyscall)
+	b := m.tbs.at(codeAt + 7)
+	ret := int(b.entry)
+	for m.arena.mem[ret] != 0xc3 || !b.onShadow(ret) {
+		ret++
+		require.Less(t, ret, int(b.end))
+	}
+	const rsp = stRegs + 8*emu.RSP
+	at := uint64(m.shadow.base) + m.cpu.Regs[emu.RSP] - 5
+	for _, tt := range []struct {
+		vector, at uint64
+		pos        int
+		mixed      bool
+	}{
+		{emu.VecGP, at, ret, true},
+		{emu.VecPF, at, ret, false},     // its place is not there yet
+		{emu.VecGP, at, ret - 1, false}, // another instruction's
+		{emu.VecGP, 1 << 46, ret, false},
+	} {
+		m.set(stSigTrap, tt.vector)
+		m.set(rsp, tt.at)
+		require.Equal(t, tt.mixed, m.mixedReturn(b, tt.pos))
+		if tt.mixed {
+			tt.at += 8
+		}
+		require.Equal(t, tt.at, m.get(rsp))
+	}
+}

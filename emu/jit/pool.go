@@ -247,7 +247,7 @@ func (e *Engine) retire() {
 	e.retireCalls()
 	clear(e.arena.words(stMeters, meters))
 	e.unbound = nil
-	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset = nil, nil, 0, false, 0
+	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.falls = nil, nil, 0, false, 0, false
 	e.interrupt.Store(false)
 	e.SetCounting(emu.CountAll)
 }

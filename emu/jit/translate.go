@@ -185,8 +185,12 @@ func (e *Engine) emitEnd(end ending) {
 	if falls {
 		e.flushRSP()
 		run := (1 + int(e.placed[len(e.block)-1].run)) % emu.MaxRun
-		if cuts := e.singleStep || end == endFunction; cuts && e.budgeted && run != 0 && last.Flow == x86.FlowNext && !last.endsRun {
-			e.emitExit(e.jmp(0), exit{kind: exitCarry, rip: last.Next(), t: e.t, insn: int16(run)})
+		cut, kind := e.singleStep, exitCarry
+		if end == endFunction {
+			cut, kind = true, exitFalls
+		}
+		if cut && e.budgeted && run != 0 && last.Flow == x86.FlowNext && !last.endsRun {
+			e.emitExit(e.jmp(0), exit{kind: kind, rip: last.Next(), t: e.t, insn: int16(run)})
 		} else {
 			e.emitJump(e.fallsTo(last))
 		}
@@ -257,7 +261,7 @@ func (e *Engine) register(t *tb) error {
 			return err
 		}
 	}
-	if e.singleStep || e.runOffset != 0 {
+	if again := e.falls && !t.selfChecks; e.singleStep || e.runOffset != 0 && !again {
 		e.gatherOnce()
 		e.once = t
 		e.dead++
@@ -269,6 +273,11 @@ func (e *Engine) register(t *tb) error {
 			e.noteGuarded(p)
 		}
 		e.pages[p] = append(e.pages[p], t)
+	}
+	if e.falls {
+		t.run = int16(e.runOffset)
+		e.fallenInto[fall{t.pc, e.runOffset}] = t
+		return nil
 	}
 	e.tbs.put(t)
 	return nil

@@ -12,8 +12,9 @@ type request struct {
 	// that holds code, its own perhaps.
 	singleStep bool
 	// runOffset is how much of a straight run lies in front of the block, which runs once too: a run that a write to a
-	// guarded page interrupted goes on there.
+	// guarded page interrupted goes on there. With falls set it is one from another function, and the block may run again.
 	runOffset int
+	falls     bool
 }
 
 // A translation is the state of translating one block: begin makes it ready for the next one. What outlives it is in t.

@@ -98,14 +98,11 @@ func (f *HostFile) settingsOut(t *task.Thread, arg emu.Addr) (uint64, linux.Errn
 	if e := f.FD.Ioctl(linux.TCGETS, b); e != 0 {
 		return 0, e
 	}
-	ispeed, ospeed := linux.Speeds(linux.Uint32(b[8:]), defaultSpeed, defaultSpeed)
+	ispeed, ospeed := linux.Speeds(linux.Uint32(b[8:]), linux.NewSpeed, linux.NewSpeed)
 	b.U32(ispeed)
 	b.U32(ospeed)
 	return 0, t.CopyOut(arg, b)
 }
-
-// defaultSpeed is that of a new terminal, in bits a second.
-const defaultSpeed = 38400
 
 // ioctlOut passes a request whose answer has n bytes.
 func (f *HostFile) ioctlOut(t *task.Thread, req uint32, arg emu.Addr, n int) (uint64, linux.Errno) {

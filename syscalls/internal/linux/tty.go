@@ -65,6 +65,9 @@ const (
 	IBSHIFT = 16
 )
 
+// NewSpeed is that of a new terminal, in bits a second.
+const NewSpeed = 38400
+
 // bauds are the speeds that c_cflag has numbers for, those with CBAUDEX behind the others.
 var bauds = [...]uint32{
 	0, 50, 75, 110, 134, 150, 200, 300, 600, 1200, 1800, 2400, 4800, 9600, 19200, 38400,

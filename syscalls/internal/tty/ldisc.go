@@ -28,7 +28,7 @@ const (
 // newTermios returns the settings of a new terminal.
 func newTermios() termios {
 	return termios{
-		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xf | ptyControl, ispeed: 38400, ospeed: 38400,
+		iflag: linux.ICRNL | linux.IXON, oflag: linux.OPOST | linux.ONLCR, cflag: 0xf | ptyControl, ispeed: linux.NewSpeed, ospeed: linux.NewSpeed,
 		lflag: linux.ISIG | linux.ICANON | linux.ECHO | linux.ECHOE | linux.ECHOK | linux.ECHOCTL | linux.ECHOKE | linux.IEXTEN,
 		cc: [ccs]byte{
 			linux.VINTR: 3, linux.VQUIT: 28, linux.VERASE: 127, linux.VKILL: 21, linux.VEOF: 4, linux.VMIN: 1,
