@@ -204,7 +204,7 @@ type Engine interface {
 	// more than once for an address if that is convenient.
 	Collect(lo, hi Addr, add func(a Addr, e Event, n uint64))
 
-	// Close frees what the engine holds.
+	// Close frees what the engine holds. Closing it again does nothing.
 	Close() error
 }
 

@@ -22,8 +22,6 @@ func TestContextOfChangedCode(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
 			m := newRefuser(t, u, u.model(t))
-			defer m.space.Close()
-			defer m.engine.Close()
 			for i, code := range [][]byte{constant, loaded, constant, loaded} {
 				o := m.execute(append(code[:len(code):len(code)], rest...))
 				require.Equal(t, at+target+1, o.state.RIP)

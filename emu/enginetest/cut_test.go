@@ -26,8 +26,6 @@ func TestFileCutByOthers(t *testing.T) {
 		} {
 			t.Run(u.name+"/"+name, func(t *testing.T) {
 				m := newRefuser(t, u, u.model(t))
-				defer m.space.Close()
-				defer m.engine.Close()
 				path := filepath.Join(t.TempDir(), "file")
 				require.NoError(t, os.WriteFile(path, make([]byte, emu.PageSize), 0o600))
 				f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -21,8 +21,6 @@ func TestInterruptKeepsFlags(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
 			m := newRefuser(t, u, u.model(t))
-			defer m.space.Close()
-			defer m.engine.Close()
 			m.space.Poke(worlds[0], code)
 			done, over := make(chan bool), make(chan bool)
 			go func() {

@@ -19,8 +19,6 @@ func TestMarkInManyBlocks(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
 			m := newRefuser(t, u, u.model(t))
-			defer m.space.Close()
-			defer m.engine.Close()
 			code := make([]byte, marked+2)
 			for i := range code {
 				code[i] = 0x90
@@ -53,8 +51,6 @@ func TestRunAcrossMark(t *testing.T) {
 	for _, u := range engines {
 		t.Run(u.name, func(t *testing.T) {
 			m := newRefuser(t, u, u.model(t))
-			defer m.space.Close()
-			defer m.engine.Close()
 			m.execute(code)
 			left := func() int64 {
 				c := emu.NewCPU()

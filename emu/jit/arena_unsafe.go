@@ -181,6 +181,9 @@ func (a *arena) forget() {
 }
 
 func (a *arena) close() {
+	if a.base == 0 {
+		return
+	}
 	if a.dual {
 		unix.Syscall(unix.SYS_MUNMAP, uintptr(unsafe.Pointer(&a.mem[0])), arenaSize, 0)
 	}
@@ -188,6 +191,7 @@ func (a *arena) close() {
 	if a.place != nil {
 		a.place.leave(a)
 	}
+	a.base = 0
 }
 
 // byteAt returns the byte at an arena offset.

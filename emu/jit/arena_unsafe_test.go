@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -79,6 +80,32 @@ func TestPlacesOfArenas(t *testing.T) {
 			if maxArenas > 0 {
 				require.EqualValues(t, firstArena%arenaStep, a.base%arenaStep)
 			}
+		}
+	}
+}
+
+// TestCloseAgain closes engines whose addresses are something else's by now.
+func TestCloseAgain(t *testing.T) {
+	for _, cfg := range []emu.Config{{}, {Caches: &cachesim.Default, Events: ^emu.EventSet(0)}, {Function: sixteen}} {
+		m := newMachineWith(t, cfg, "f4 # hlt")
+		places := []uintptr{m.arena.base, uintptr(unsafe.Pointer(&m.arena.mem[0])), m.sim.d1.ways.host, m.sim.ll.ways.host, m.codeCache.table.base, m.codeCache.shadow.at}
+		if m.calls != nil {
+			places = append(places, uintptr(m.calls.frames.base))
+		}
+		slices.Sort(places)
+		places = slices.DeleteFunc(slices.Compact(places), func(p uintptr) bool { return p == 0 })
+		take := func(p uintptr) error {
+			_, err := rawMmap(p, emu.PageSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
+			return err
+		}
+		require.NoError(t, m.Close())
+		for _, p := range places {
+			require.NoError(t, take(p))
+		}
+		require.NoError(t, m.Close())
+		for _, p := range places {
+			require.ErrorIs(t, take(p), unix.EEXIST, "it was unmapped")
+			unix.Syscall(unix.SYS_MUNMAP, p, emu.PageSize, 0)
 		}
 	}
 }

@@ -416,13 +416,19 @@ func (e *Engine) Finish() {
 			w.retained = nil
 		}
 	}
+	e.dropImage()
+	e.arena.forget()
+}
+
+// dropImage gives the memory of e's image back.
+func (e *Engine) dropImage() {
 	if e.releaseImage != nil {
 		e.releaseImage()
 		e.releaseImage = nil
 	}
-	e.arena.forget()
 }
 
+// free gives what e has of the host's addresses back. Freeing e again does nothing: they may be those of something else by then.
 func (e *Engine) free() {
 	for _, w := range e.codeCaches {
 		if w != nil {
@@ -435,9 +441,7 @@ func (e *Engine) free() {
 		e.calls.frames.close()
 	}
 	e.arena.close()
-	if e.releaseImage != nil {
-		e.releaseImage()
-	}
+	e.dropImage()
 }
 
 func (e *Engine) get(off int) uint64    { return *e.arena.word(off) }

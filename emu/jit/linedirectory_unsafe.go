@@ -59,5 +59,6 @@ func (w *wayTable) clear() {
 func (w *wayTable) close() {
 	if w.size > 0 {
 		unix.Syscall(unix.SYS_MUNMAP, w.host, w.size, 0)
+		w.size = 0
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
 // TestMoveFrom moves pages out of a place that nobody else gets meanwhile.
@@ -38,4 +40,20 @@ func TestMoveFrom(t *testing.T) {
 		_, err = mmap(from, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1, 0)
 		require.ErrorIs(t, err, unix.EEXIST)
 	}
+}
+
+// TestCloseAgain closes a Space whose addresses are something else's by now.
+func TestCloseAgain(t *testing.T) {
+	m, err := New()
+	require.NoError(t, err)
+	at := m.host.start
+	take := func() error {
+		_, err := mmap(at, emu.PageSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1, 0)
+		return err
+	}
+	require.NoError(t, m.Close())
+	require.NoError(t, take())
+	require.NoError(t, m.Close())
+	require.ErrorIs(t, take(), unix.EEXIST, "it was unmapped")
+	unix.Syscall(unix.SYS_MUNMAP, at, emu.PageSize, 0)
 }

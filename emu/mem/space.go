@@ -175,14 +175,19 @@ func (m *Space) Grow(limit emu.Addr) error {
 	return nil
 }
 
-// Close gives the reservation back to the host.
+// Close gives the reservation back to the host. Closing m again does nothing: the addresses may be those of something else by then.
 func (m *Space) Close() error {
+	if m.host.size == 0 {
+		return nil
+	}
 	err := m.abandon(0, m.limit)
 	m.group.leave(m)
 	m.vmas = vmaList{}
 	m.dropPerms()
 	m.dropFiles()
-	return errors.Join(err, m.host.release())
+	err = errors.Join(err, m.host.release())
+	m.host.size = 0
+	return err
 }
 
 // Limit returns the end of the address space.
