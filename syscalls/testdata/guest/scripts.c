@@ -27,17 +27,33 @@ static void run(const char *what, const char *text, int n) {
 
 static void line(const char *text) { run(text, text, strlen(text)); }
 
-// sized has a line of n bytes: begin, then as many of c as are missing, then end.
-static void sized(const char *what, const char *begin, char c, int n, const char *end) {
-	char b[1000];
-	memset(b, c, sizeof b);
+// A filled line begins and ends as it says and has as many of fill between that it has a size.
+static const struct { const char *what, *begin; char fill; const char *end; } filled[] = {
+	{"argument", "#!s.me ", 'x', "\n"},
+	{"open argument", "#!s.me ", 'x', ""},
+	{"blanks", "#!s.me", ' ', ""},
+	{"blanks and a line", "#!s.me", ' ', "\n"},
+	{"blanks and an argument", "#!s.me", ' ', "x\n"},
+	{"blanks in front", "#!", ' ', "s.me\n"},
+	{"blanks in front, and behind", "#!", ' ', "s.me "},
+	{"blanks only", "#!", ' ', "\n"},
+	{"name", "#!././", '/', "s.me\n"},
+	{"open name", "#!././", '/', "s.me"},
+	{"name and zeros", "#!s.me", 0, "x\n"},
+};
+
+static void sized(int kind, int n) {
+	const char *begin = filled[kind].begin, *end = filled[kind].end;
+	char what[100], b[1000];
+	sprintf(what, "%s %d", filled[kind].what, n);
+	memset(b, filled[kind].fill, sizeof b);
 	memcpy(b, begin, strlen(begin));
 	memcpy(b + n - strlen(end), end, strlen(end));
 	run(what, b, n);
 }
 
 int main(int argc, char **argv) {
-	char self[300], b[1000];
+	char self[300];
 	if (argc > 1) {
 		for (int i = 1; i < argc; i++)
 			printf("%d %zu [%s]\n", i, strlen(argv[i]), argv[i]);
@@ -66,29 +82,8 @@ int main(int argc, char **argv) {
 	run("zero in the argument", "#!s.me a\0b\n", 11);
 	run("zero behind zero", "#!s.me a\0\0", 10);
 	run("blanks and zero", "#! \0", 4);
-	for (int size = 253; size < 260; size++) {
-		sprintf(b, "argument %d", size);
-		sized(b, "#!s.me ", 'x', size, "\n");
-		sprintf(b, "open argument %d", size);
-		sized(b, "#!s.me ", 'x', size, "");
-		sprintf(b, "blanks %d", size);
-		sized(b, "#!s.me", ' ', size, "");
-		sprintf(b, "blanks and a line %d", size);
-		sized(b, "#!s.me", ' ', size, "\n");
-		sprintf(b, "blanks and an argument %d", size);
-		sized(b, "#!s.me", ' ', size, "x\n");
-		sprintf(b, "blanks in front %d", size);
-		sized(b, "#!", ' ', size, "s.me\n");
-		sprintf(b, "blanks in front, and behind %d", size);
-		sized(b, "#!", ' ', size, "s.me ");
-		sprintf(b, "blanks only %d", size);
-		sized(b, "#!", ' ', size, "\n");
-		sprintf(b, "name %d", size);
-		sized(b, "#!././", '/', size, "s.me\n");
-		sprintf(b, "open name %d", size);
-		sized(b, "#!././", '/', size, "s.me");
-		sprintf(b, "name and zeros %d", size);
-		sized(b, "#!s.me", 0, size, "x\n");
-	}
+	for (int size = 253; size < 260; size++)
+		for (int kind = 0; kind < sizeof filled / sizeof *filled; kind++)
+			sized(kind, size);
 	unlink("s.me");
 }
