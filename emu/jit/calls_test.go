@@ -338,4 +338,6 @@ func TestFallingAgain(t *testing.T) {
 		got += int(n)
 	}
 	require.Equal(t, want, got)
+	m.retire()
+	require.Zero(t, m.live(), "blocks that nothing reaches are not counted as dead")
 }

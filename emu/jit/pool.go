@@ -233,6 +233,9 @@ func (e *Engine) retire() {
 			t.listed = false
 			e.retain(t)
 		}
+		for _, t := range w.fallenInto {
+			e.bury(t)
+		}
 		w.forget()
 	}
 	clear(e.pages)
