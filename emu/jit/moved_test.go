@@ -10,13 +10,16 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestTablesMove has the guest's memory grow where the tables of ways cannot: they move, and code that knows where they are is made anew.
+// TestTablesMove has the guest's memory grow where the tables of ways, which hosts without AVX-512 have, cannot: they move, and code that knows where they are is made
+// anew.
 func TestTablesMove(t *testing.T) {
 	calls := simulating
 	calls.Function = sixteen
 	for name, cfg := range map[string]emu.Config{"simulating": simulating, "calls": calls} {
 		t.Run(name, func(t *testing.T) {
 			here, moves := newMachineWith(t, cfg, turns), newMachineWith(t, cfg, turns)
+			here.onLesserHost(false)
+			moves.onLesserHost(false)
 			var at uintptr
 			for i := range 20 {
 				here.run(emu.StopSyscall)
