@@ -50,19 +50,13 @@ func wrong(g *guest.Insn) bool {
 }
 
 // lacking reports whether Go executes an instruction that libunicorn lacks in some version, or does not know
-// in this form: F3 0F BC is TZCNT there whatever the guest's CPU has, CLFLUSH does not fault, LOCK NEG sets
-// wrong flags.
+// in this form: F3 0F BC is TZCNT there whatever the guest's CPU has, BSF and BSR of 0 clear the upper half of a
+// register, CLFLUSH does not fault, LOCK NEG sets wrong flags.
 func lacking(g *guest.Insn) bool {
 	if g.Kind == guest.Rep { // of F2 and F3 it takes F2, not the last one
 		return bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf2) >= 0 && bytes.IndexByte(g.Bytes[:g.NPrefix], 0xf3) >= 0
 	}
-	if !sem.Has(g) {
-		return false
-	}
-	if g.Op != x86.BSF && g.Op != x86.BSR {
-		return true
-	}
-	return g.IgnoresRep()
+	return sem.Has(g)
 }
 
 // refuse says what happens at an instruction that is not executed.
