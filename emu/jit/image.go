@@ -143,7 +143,7 @@ const countersPart = 256
 // counter notes that a block that was taken has a counter.
 func (i *image) counter(k int32) { i.counts[k/countersPart] = true }
 
-// configKey tells apart what the code of blocks depends on.
+// configKey tells apart what the code of blocks depends on, within one version of cgemu, in which a model is what its name says.
 func (e *Engine) configKey() (key [sha256.Size]byte) {
 	caches := "none"
 	if e.Caches != nil {
@@ -153,7 +153,7 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 	if e.arena.place != nil {
 		low = e.arena.place.at
 	}
-	text := fmt.Appendf(nil, "%+v %v %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v ", *e.Model, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
+	text := fmt.Appendf(nil, "%s %v %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v ", e.Model.Name, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
 		e.hostAVX512, e.lacks, hostFlags(), e.arena.dual, e.directory, low, e.sim.size, e.sim.d1.ways.host, e.sim.ll.ways.host)
 	for _, s := range hostSample() {
 		text = binary.LittleEndian.AppendUint32(text, s)

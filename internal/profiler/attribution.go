@@ -95,7 +95,8 @@ func (t *runTable) put(r *costRun) {
 	if at := r.lo.PageDown(); *p == nil {
 		*p = &runPage{at: at}
 	} else if (*p).at != at || len((*p).runs) == math.MaxUint16 {
-		**p = runPage{at: at, runs: (*p).runs[:0]}
+		(*p).at, (*p).runs = at, (*p).runs[:0]
+		clear((*p).of[:])
 	}
 	(*p).runs = append((*p).runs, *r)
 	from := r.lo % emu.PageSize
