@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// qemuArm64 returns Debian 13's qemu-aarch64, which .ci/oracles fetches. Debian 12's looks at each page of what a program reserves: a
-// process of a guest takes it seconds, and gigabytes.
+// qemuArm64 returns Debian 13's qemu-aarch64, which .ci/oracles fetches. Debian 12's looks at each page of what a
+// program reserves: a process of a guest takes it seconds, and gigabytes.
 func qemuArm64(t *testing.T) string {
 	path, err := filepath.Abs(".ci/debian/root/usr/bin/qemu-aarch64")
 	require.NoError(t, err)
@@ -31,8 +31,8 @@ func commandFor(t *testing.T, arch string) string {
 	return bin
 }
 
-// TestArm64 runs programs with the interpreter of a build for arm64, under qemu, and with the jit here: what they say and what is counted are
-// the same bytes.
+// TestArm64 runs programs with the interpreter of a build for arm64, under qemu, and with the jit here: what they say
+// and what is counted are the same bytes.
 func TestArm64(t *testing.T) {
 	t.Parallel()
 	here, there := []string{commandFor(t, "amd64")}, []string{qemuArm64(t), commandFor(t, "arm64")}
@@ -48,7 +48,8 @@ func TestArm64(t *testing.T) {
 	t.Run("selftest", func(t *testing.T) { selftest(t, there) })
 }
 
-// filesOf runs a command with options and a program in a directory, which --isolate has, and returns the profiles that it writes, by name, and its "stdout", "stderr" and "status".
+// filesOf runs a command with options and a program in a directory, which --isolate has, and returns the profiles that
+// it writes, by name, and its "stdout", "stderr" and "status".
 func filesOf(t *testing.T, in string, command, options, program []string) map[string]string {
 	dir := t.TempDir()
 	args := append(append(append(append([]string{}, command[1:]...), "--cachegrind-out-file="+filepath.Join(dir, "out.%p")), options...), "--")
@@ -71,8 +72,9 @@ func filesOf(t *testing.T, in string, command, options, program []string) map[st
 	return files
 }
 
-// TestArm64Packages runs the tests of the packages that execute code as arm64 has them, with fewer random operands. It leaves out what takes long under qemu and does
-// not depend on the host, and of mem what compares with the host's own mappings: qemu's madvise(2) does nothing to those of files.
+// TestArm64Packages runs the tests of the packages that execute code as arm64 has them, with fewer random operands. It
+// leaves out what takes long under qemu and does not depend on the host, and of mem what compares with the host's own
+// mappings: qemu's madvise(2) does nothing to those of files.
 func TestArm64Packages(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-short", "-trimpath", "-pgo=cmd/cgemu/default.pgo", "-vet=off", "-exec", qemuArm64(t), "-skip", "^(TestLongRepeats|TestBudget|TestFilesAlike|TestComplete|TestTable|TestDecodeRandom|TestX86asm|TestAgainstTextbook)$",

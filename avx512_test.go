@@ -22,7 +22,8 @@ func hostHasAVX512() bool {
 	return has.HasAVX512F && has.HasAVX512BW && has.HasAVX512CD && has.HasAVX512DQ && has.HasAVX512VL
 }
 
-// TestAVX512 has all engines of model v4 print what the host's CPU does, and agree on what they count, misses and loads and stores by size among it.
+// TestAVX512 has all engines of model v4 print what the host's CPU does, and agree on what they count, misses and loads
+// and stores by size among it.
 func TestAVX512(t *testing.T) {
 	var want ran
 	for i, engine := range append(slices.Clone(fullEngines), cgemu.CheckEngine) {

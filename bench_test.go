@@ -22,8 +22,8 @@ type benchProgram struct {
 	input func(path string) error
 }
 
-// benchPrograms are those of BENCHMARKS.md. INPUT stands for the file of input. The first four run long enough that what is executed counts; the others show what
-// code costs that is executed seldom, starts, and processes.
+// benchPrograms are those of BENCHMARKS.md. INPUT stands for the file of input. The first four run long enough that
+// what is executed counts; the others show what code costs that is executed seldom, starts, and processes.
 var benchPrograms = []benchProgram{
 	{"bzip2", []string{"bzip2", "-9", "-c", "INPUT"}, writeWords},
 	{"perl", []string{"perl", "testdata/bench/words.pl"}, nil},
@@ -159,8 +159,8 @@ func buildCommand(b *testing.B, dir string) (path string) {
 	return path
 }
 
-// BenchmarkKernel measures a system call, a switch to another thread, fork and wait of a process with 100 MiB, and what comes and
-// goes in great numbers, natively and under cgemu.
+// BenchmarkKernel measures a system call, a switch to another thread, fork and wait of a process with 100 MiB, and what
+// comes and goes in great numbers, natively and under cgemu.
 func BenchmarkKernel(b *testing.B) {
 	dir := b.TempDir()
 	prog := filepath.Join(dir, "kernel")
@@ -178,8 +178,9 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
-// BenchmarkMicro runs each kernel of a few instructions b.N times, natively, under cgemu and under Cachegrind. The metric to compare is cpu-ns, user and system time of one, start-up left
-// out; it needs an N that is the same for all: -benchtime=200000x.
+// BenchmarkMicro runs each kernel of a few instructions b.N times, natively, under cgemu and under Cachegrind. The
+// metric to compare is cpu-ns, user and system time of one, start-up left out; it needs an N that is the same for all:
+// -benchtime=200000x.
 func BenchmarkMicro(b *testing.B) {
 	dir := b.TempDir()
 	prog := filepath.Join(dir, "micro")

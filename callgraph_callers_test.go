@@ -78,8 +78,8 @@ func TestSeparateCallers(t *testing.T) {
 	}
 }
 
-// TestSeparateCallersNames compares the functions of testdata/calls and what they cost in each context with those that its source means: golden, since they were
-// checked by hand and by Callgrind (TestOracleSeparateCallers).
+// TestSeparateCallersNames compares the functions of testdata/calls and what they cost in each context with those that
+// its source means: golden, since they were checked by hand and by Callgrind (TestOracleSeparateCallers).
 func TestSeparateCallersNames(t *testing.T) {
 	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, SeparateCallers: 2})
 	var got strings.Builder

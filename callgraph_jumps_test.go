@@ -30,7 +30,8 @@ func withoutJumps(t *testing.T, p *cgout.Profile) string {
 	return strings.Join(out, "")
 }
 
-// TestCollectJumps runs all programs with both engines that record jumps, which are to leave the same bytes. Costs and calls are those of a run without.
+// TestCollectJumps runs all programs with both engines that record jumps, which are to leave the same bytes. Costs and
+// calls are those of a run without.
 func TestCollectJumps(t *testing.T) {
 	conditional, indirect := 0, 0
 	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/jumps"}) {
@@ -70,8 +71,8 @@ func TestCollectJumps(t *testing.T) {
 	require.Greater(t, indirect, 100)
 }
 
-// TestCollectJumpsKinds compares the jumps of testdata/jumps, which has each kind, with those that testdata/jumps.S means: golden, since they were checked by hand and
-// by Callgrind (TestOracleCollectJumps).
+// TestCollectJumpsKinds compares the jumps of testdata/jumps, which has each kind, with those that testdata/jumps.S
+// means: golden, since they were checked by hand and by Callgrind (TestOracleCollectJumps).
 func TestCollectJumpsKinds(t *testing.T) {
 	for _, engine := range fullEngines {
 		r := start(t, cgemu.Config{Args: []string{"testdata/jumps"}, CallGraph: true, CollectJumps: true, Engine: engine})
@@ -89,7 +90,8 @@ func TestCollectJumpsKinds(t *testing.T) {
 	}
 }
 
-// TestCollectJumpsLimits ends a program behind each number of instructions: jumps are the same with both engines wherever a budget is used up.
+// TestCollectJumpsLimits ends a program behind each number of instructions: jumps are the same with both engines
+// wherever a budget is used up.
 func TestCollectJumpsLimits(t *testing.T) {
 	for n := uint64(1); n < 600; n++ {
 		var texts []string

@@ -41,7 +41,8 @@ var (
 	// A level of recursion that Callgrind shows apart, and code without a name, which it calls by its address.
 	level   = regexp.MustCompile(`'[0-9]+$`)
 	address = regexp.MustCompile(`^0x[0-9a-f]{16}`)
-	// Functions that one goes on into the next of, or jumps into the middle of: to Callgrind what goes on there is the first one still.
+	// Functions that one goes on into the next of, or jumps into the middle of: to Callgrind what goes on there is the
+	// first one still.
 	joined = regexp.MustCompile(`^(__)?w?mem(p?cpy|move|set)(_[a-z0-9_]*)?$|^__str(n?casecmp)(_l)?_[a-z0-9_]*$`)
 	parts  = regexp.MustCompile(`( \[clone )?\.(cold|part\.[0-9]+)\]?$`)
 )
@@ -105,8 +106,9 @@ func normalize(p *cgout.Profile) *normalGraph {
 	return g
 }
 
-// compareGraphs compares ours with Callgrind's, and returns how many call sites are compared. Callgrind does not count the last block
-// of a program, nor one behind which a signal's handler jumps elsewhere: so much at most may calls lack in which these are.
+// compareGraphs compares ours with Callgrind's, and returns how many call sites are compared. Callgrind does not count
+// the last block of a program, nor one behind which a signal's handler jumps elsewhere: so much at most may calls lack
+// in which these are.
 func compareGraphs(t *testing.T, want, got *normalGraph) int {
 	t.Helper()
 	last := got.total - want.total
@@ -175,7 +177,8 @@ func TestOracleCallGraph(t *testing.T) {
 	require.Greater(t, jumps, 400)
 }
 
-// sameCalls compares the calls of a run with the reference's, and returns how many sites they have; sameJumps does so with jumps.
+// sameCalls compares the calls of a run with the reference's, and returns how many sites they have; sameJumps does so
+// with jumps.
 func sameCalls(t *testing.T, ref string, cfg cgemu.Config) int {
 	t.Helper()
 	_, r := guestRun(t, cfg)
@@ -189,7 +192,8 @@ func sameJumps(t *testing.T, ref string, cfg cgemu.Config) int {
 	return compareJumps(t, jumpsOf(readCallgrindFile(t, ref)), jumpsOf(r.Profile))
 }
 
-// TestOracleCallGraphDynamic does so with programs of the system. (xz jumps into code without names, where Callgrind goes on with the function before.)
+// TestOracleCallGraphDynamic does so with programs of the system. (xz jumps into code without names, where Callgrind
+// goes on with the function before.)
 func TestOracleCallGraphDynamic(t *testing.T) {
 	require.Zero(t, os.Geteuid(), "the namespaces that give Valgrind cgemu's pids need root")
 	t.Parallel()
@@ -211,8 +215,9 @@ func TestOracleCallGraphDynamic(t *testing.T) {
 	require.Greater(t, jumps, 3000)
 }
 
-// TestOracleSeparateCallers compares functions told apart by their callers: the names of contexts, and in each context what a function costs, whom it calls and
-// what that costs. Callgrind's contexts have entries of linkage tables in them, which ours have not, so that both are asked for more callers than are compared.
+// TestOracleSeparateCallers compares functions told apart by their callers: the names of contexts, and in each context
+// what a function costs, whom it calls and what that costs. Callgrind's contexts have entries of linkage tables in
+// them, which ours have not, so that both are asked for more callers than are compared.
 func TestOracleSeparateCallers(t *testing.T) {
 	t.Parallel()
 	sites := 0
@@ -275,8 +280,9 @@ func jumpsOf(p *cgout.Profile) map[lineJump][2]uint64 {
 	return jumps
 }
 
-// compareJumps compares ours with Callgrind's, and returns how many there are. Callgrind has a jump's executions for each basic block that it ends, of those blocks alone
-// behind which it jumped; and it has a jump of a line to itself for each iteration of a REP instruction.
+// compareJumps compares ours with Callgrind's, and returns how many there are. Callgrind has a jump's executions for
+// each basic block that it ends, of those blocks alone behind which it jumped; and it has a jump of a line to itself
+// for each iteration of a REP instruction.
 func compareJumps(t *testing.T, want, got map[lineJump][2]uint64) int {
 	t.Helper()
 	for k, n := range want {

@@ -34,8 +34,8 @@ func requireGolden(t *testing.T, file, got string) {
 	require.Equal(t, string(want), got, "go test -run %s -update . rewrites it", t.Name())
 }
 
-// TestCallGraph compares the calls of testdata/calls, which has every way from one function into another, with those that
-// testdata/calls.S means: golden, since they were checked by hand and by Callgrind (TestOracleCallGraph).
+// TestCallGraph compares the calls of testdata/calls, which has every way from one function into another, with those
+// that testdata/calls.S means: golden, since they were checked by hand and by Callgrind (TestOracleCallGraph).
 func TestCallGraph(t *testing.T) {
 	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true})
 	var got strings.Builder
@@ -56,7 +56,8 @@ func b2u(b bool) uint64 {
 	return 0
 }
 
-// A functionSum is what a function costs itself, and rest what of its inclusive cost no call has: that of what nobody calls.
+// A functionSum is what a function costs itself, and rest what of its inclusive cost no call has: that of what nobody
+// calls.
 type functionSum struct{ self, rest []uint64 }
 
 // functionSums adds up the costs and calls of each function.
@@ -98,12 +99,12 @@ func roots(t *testing.T, p *cgout.Profile) (names []string) {
 	return names
 }
 
-// uncalled are the functions that nothing in the programs calls: where programs and threads begin (??? in those of musl), signal handlers and
-// what returns from them.
+// uncalled are the functions that nothing in the programs calls: where programs and threads begin (??? in those of
+// musl), signal handlers and what returns from them.
 var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore_rt", "on_alarm", "on_user", "step"}
 
-// TestCallGraphEngines runs all programs with both engines that record calls, which are to leave the same bytes; so is a second run. As
-// a profile without calls it is the one that a run without them leaves.
+// TestCallGraphEngines runs all programs with both engines that record calls, which are to leave the same bytes; so is
+// a second run. As a profile without calls it is the one that a run without them leaves.
 func TestCallGraphEngines(t *testing.T) {
 	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}) {
 		models := []string{"v3", "v4"} // with v4 no vector registers are free for the engine
@@ -138,7 +139,8 @@ func TestCallGraphEngines(t *testing.T) {
 	}
 }
 
-// TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever a budget is used up.
+// TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever
+// a budget is used up.
 func TestCallGraphLimits(t *testing.T) {
 	total := start(t, cgemu.Config{Args: []string{"testdata/calls"}}).total()
 	last := ""

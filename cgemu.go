@@ -44,42 +44,47 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/". Path is looked up there.
 	Root string
-	// Image is a container image, or an archive of a root directory, whose files are the guest's, in place of the host's: it sees no others but those of
-	// Binds. What it changes in them stays in memory. Its working directory is Dir if that is in one of Binds, and the image's otherwise, and its user the
-	// image's. Env and Args are what they are: Image.Config has what the image says.
+	// Image is a container image, or an archive of a root directory, whose files are the guest's, in place of the
+	// host's: it sees no others but those of Binds. What it changes in them stays in memory. Its working directory is
+	// Dir if that is in one of Binds, and the image's otherwise, and its user the image's. Env and Args are what they
+	// are: Image.Config has what the image says.
 	Image *Image
-	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as they are, but for
-	// its standard output and error.
+	// Overlay keeps what the guest changes in files, those below Root if that is set, in memory: the host's stay as
+	// they are, but for its standard output and error.
 	Overlay bool
-	// Isolate is a directory. The guest finds it at /work, and nothing tells it on which machine it is: files are as with Overlay, /tmp is empty, and
-	// what is in /work is the guest's own, and was last changed in 2000. Dir, which must be that directory or one below, and Path may be the host's names.
+	// Isolate is a directory. The guest finds it at /work, and nothing tells it on which machine it is: files are as
+	// with Overlay, /tmp is empty, and what is in /work is the guest's own, and was last changed in 2000. Dir, which
+	// must be that directory or one below, and Path may be the host's names.
 	Isolate string
-	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes there stays.
+	// Binds are directories of the host that the guest sees at paths of its own, whatever Root is. What it changes
+	// there stays.
 	Binds []Bind
 	// ReadOnly keeps the guest from changing files of the host, but for its standard output and error.
 	ReadOnly bool
-	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs; "" for one that
-	// Run makes, and removes.
+	// ShmDir is a directory of the host that nobody else can enter, for what the guest has in /dev/shm while it runs;
+	// "" for one that Run makes, and removes.
 	ShmDir string
-	// CodeDir is a directory of the host in which translated code and names are kept for the next run of the program, which is made if need be; "" keeps none. It must be
-	// the user's alone, or nothing is kept. No count or name depends on it.
+	// CodeDir is a directory of the host in which translated code and names are kept for the next run of the program,
+	// which is made if need be; "" keeps none. It must be the user's alone, or nothing is kept. No count or name
+	// depends on it.
 	CodeDir string
-	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see HostStdio); what is in memory
-	// (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all writers are pipes.
+	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see
+	// HostStdio); what is in memory (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all
+	// writers are pipes.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Files are what else the guest has open, by descriptor, from 3 on: not if the run is recorded.
 	Files map[int]*os.File
-	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go, and so is
-	// an input that is a terminal: what it executes does not depend on that.
+	// HostStdio shows the guest what its standard files are. Otherwise its outputs are pipes to it, wherever they go,
+	// and so is an input that is a terminal: what it executes does not depend on that.
 	HostStdio bool
-	// Record, if set, records the run: not with RealTime, Compat, Sysroot, Binds and HostStdio. Replay is a recording of which
-	// the run is a repetition: Recording.Config makes such a Config.
+	// Record, if set, records the run: not with RealTime, Compat, Sysroot, Binds and HostStdio. Replay is a recording
+	// of which the run is a repetition: Recording.Config makes such a Config.
 	Record *Recorder
 	Replay *Recording
-	// HostEtc shows the guest all files of the host's /etc. Otherwise those that nearly every program reads (ld.so.cache, passwd, group,
-	// nsswitch.conf, localtime, timezone) are others, which depend on less of what is installed on the host. With Root, Sysroot and
-	// Compat they are what they are.
+	// HostEtc shows the guest all files of the host's /etc. Otherwise those that nearly every program reads
+	// (ld.so.cache, passwd, group, nsswitch.conf, localtime, timezone) are others, which depend on less of what is
+	// installed on the host. With Root, Sysroot and Compat they are what they are.
 	HostEtc bool
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
@@ -96,8 +101,8 @@ type Config struct {
 	Seed uint64
 	// SchedSeed chooses another schedule of threads and processes, 0 the default one.
 	SchedSeed uint64
-	// Start is what the guest's clock says when the program begins. Zero is the beginning of 2030: what the guest makes is newer than any
-	// file of the host then. Certificates of the host's network are valid today.
+	// Start is what the guest's clock says when the program begins. Zero is the beginning of 2030: what the guest makes
+	// is newer than any file of the host then. Certificates of the host's network are valid today.
 	Start time.Time
 	// RealTime takes clocks and sleeps from the host: runs are no longer reproducible.
 	RealTime bool
@@ -123,25 +128,29 @@ type Config struct {
 	// such profiles are lost.
 	OnDump func(pid int, p *cgout.Profile)
 
-	// OnGoBenchmark, if set, says that the program is a test binary of Go's, of which only the benchmarks count: what is executed
-	// while their timers run. It gets that, by event, each time that a benchmark's function has returned; package testing calls it
-	// with growing b.N, and prints a result after the last call. Processes that the program starts do not count.
+	// OnGoBenchmark, if set, says that the program is a test binary of Go's, of which only the benchmarks count: what
+	// is executed while their timers run. It gets that, by event, each time that a benchmark's function has returned;
+	// package testing calls it with growing b.N, and prints a result after the last call. Processes that the program
+	// starts do not count.
 	OnGoBenchmark func(events []string, counts []uint64)
 	// DumpInstr counts by instruction, too: Profile.Insns.
 	DumpInstr bool
-	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and interp can.
+	// CallGraph records who called whom, how often and at what inclusive cost: Profile.Graph. The engines jit and
+	// interp can.
 	CallGraph bool
 	// CollectJumps counts jumps within functions, too: CallGraph.Jumps of Profile.Graph. It needs CallGraph.
 	CollectJumps bool
-	// SeparateCallers tells functions apart by up to so many callers, 0 for none; functions that patterns in SeparateCallersOf name by the most that these say. Names
-	// in the profile are those of a function and its callers, with `'` in between. Both need CallGraph, and the engine interp, which "" stands for then.
+	// SeparateCallers tells functions apart by up to so many callers, 0 for none; functions that patterns in
+	// SeparateCallersOf name by the most that these say. Names in the profile are those of a function and its callers,
+	// with `'` in between. Both need CallGraph, and the engine interp, which "" stands for then.
 	SeparateCallers   int
 	SeparateCallersOf []CallersOf
-	// Inline attributes costs, and calls of a call graph, to functions that were inlined, where debug information tells of them: without it they
-	// are the costs of the function into which they were inlined, as Cachegrind has it.
+	// Inline attributes costs, and calls of a call graph, to functions that were inlined, where debug information tells
+	// of them: without it they are the costs of the function into which they were inlined, as Cachegrind has it.
 	Inline bool
-	// SeparateThreads counts threads apart: Profile.Threads has what each counted, in the order in which they ran first. Threads of a profile with counts by
-	// instruction have these, the profile itself has none. Each change from one thread to another takes time.
+	// SeparateThreads counts threads apart: Profile.Threads has what each counted, in the order in which they ran
+	// first. Threads of a profile with counts by instruction have these, the profile itself has none. Each change from
+	// one thread to another takes time.
 	SeparateThreads bool
 	// TraceChildren counts what other processes than the first execute, each for itself.
 	TraceChildren bool
@@ -151,17 +160,20 @@ type Config struct {
 
 	// Names says how source places are named.
 	Names dwarfmap.Options
-	// OnProgress, if set, is called when about ProgressEvery of the host's time has passed since it returned last, while the program executes,
-	// with the instructions of all processes so far and the virtual time. It changes no count.
+	// OnProgress, if set, is called when about ProgressEvery of the host's time has passed since it returned last,
+	// while the program executes, with the instructions of all processes so far and the virtual time. It changes no
+	// count.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
-	// OnLive, if set, is called as often, with a function that returns what the processes that are running have counted so far, without counts by instruction; it
-	// may be called until OnLive returns. It changes no count.
+	// OnLive, if set, is called as often, with a function that returns what the processes that are running have counted
+	// so far, without counts by instruction; it may be called until OnLive returns. It changes no count.
 	OnLive func(profiles func() []*Result)
-	// Reclaim, if set, is called when the program has ended and what was known of its code, much, is garbage; looking names up takes as much again. A program
-	// whose garbage collector waits for more than that can have it collect here.
+	// Reclaim, if set, is called when the program has ended and what was known of its code, much, is garbage; looking
+	// names up takes as much again. A program whose garbage collector waits for more than that can have it collect
+	// here.
 	Reclaim func()
-	// OnOpen, if set, is called with the path of each regular file of the host that the program opens, data files and libraries among them.
+	// OnOpen, if set, is called with the path of each regular file of the host that the program opens, data files and
+	// libraries among them.
 	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a terminal or another device.
 	BeforeOutput func()
@@ -171,10 +183,12 @@ type Config struct {
 	Debug Debug
 }
 
-// A Debug has writers for what an engine does; nil for what is not wanted. The manual's section "Instruments" says what they get.
+// A Debug has writers for what an engine does; nil for what is not wanted. The manual's section "Instruments" says what
+// they get.
 type Debug struct {
-	// Blocks gets each block that is translated, Trace each instruction that is executed, one by one, which is slow. PerfMap gets
-	// the lines of the file from which the host's perf learns of the guest's functions, Profile those of one that says what code is for instead.
+	// Blocks gets each block that is translated, Trace each instruction that is executed, one by one, which is slow.
+	// PerfMap gets the lines of the file from which the host's perf learns of the guest's functions, Profile those of
+	// one that says what code is for instead.
 	Blocks, Trace, PerfMap, Profile io.Writer
 }
 
@@ -185,8 +199,8 @@ const CountingRules = "1"
 type Result struct {
 	Profile *cgout.Profile
 	Exit    Exit
-	// CPU is the name of the guest's CPU model; Objects are the files of the host, sorted, whose code was executed, by all processes. Programs are
-	// those of them that were executed as programs: the first one, and those of execve(2).
+	// CPU is the name of the guest's CPU model; Objects are the files of the host, sorted, whose code was executed, by
+	// all processes. Programs are those of them that were executed as programs: the first one, and those of execve(2).
 	CPU      string
 	Objects  []string
 	Programs []string
@@ -264,7 +278,8 @@ var networks = map[string]syscalls.Network{
 	"": syscalls.NetworkLoopback, "loopback": syscalls.NetworkLoopback, "none": syscalls.NetworkNone, "host": syscalls.NetworkHost,
 }
 
-// fitsLines says, as Cachegrind does of 32 bytes, that the largest register must not be larger than a cache's lines: a reference is to two at most.
+// fitsLines says, as Cachegrind does of 32 bytes, that the largest register must not be larger than a cache's lines: a
+// reference is to two at most.
 func fitsLines(model *emu.Model, caches *cachesim.Config) error {
 	const register = 64
 	if caches != nil && model.Has("avx512f") && caches.MinLine() < register {

@@ -76,7 +76,8 @@ func TestChildrenTwice(t *testing.T) {
 	}
 }
 
-// TestFilesTwice has programs see the times of files that they make: they are the same each time, and so are their profiles.
+// TestFilesTwice has programs see the times of files that they make: they are the same each time, and so are their
+// profiles.
 func TestFilesTwice(t *testing.T) {
 	const script = `d=$(mktemp -d); cd $d; mkdir a; echo 1 >a/f; cp a/f b; ln -s f a/l; sleep 1; echo 2 >>b; mv b a; touch c; rm c
 ls -lR --time-style=full-iso .; rm -r $d`
@@ -134,8 +135,8 @@ func TestOnChild(t *testing.T) {
 	assert.Empty(t, r.Children)
 }
 
-// TestNoRoom starts more processes than there is address space for, of 31 TiB each: the program is told, at the same number on every
-// host, and goes on.
+// TestNoRoom starts more processes than there is address space for, of 31 TiB each: the program is told, at the same
+// number on every host, and goes on.
 func TestNoRoom(t *testing.T) {
 	var log strings.Builder
 	prog := compile(t, "gcc", "-O1", "-o", "testdata/processes/noroom.c")
@@ -154,7 +155,8 @@ func TestManyAtOnce(t *testing.T) {
 	assert.Len(t, r.Children, 100)
 }
 
-// TestManyWithCaches has more processes take turns than there is memory below 2 GiB for, which simulating takes: they move.
+// TestManyWithCaches has more processes take turns than there is memory below 2 GiB for, which simulating takes: they
+// move.
 func TestManyWithCaches(t *testing.T) {
 	prog := compile(t, "gcc", "-g", "-O1", "-o", "testdata/processes/ring.c")
 	var log strings.Builder
@@ -202,8 +204,8 @@ func TestChildrenLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestExecOfSharedMemory executes a program while a vfork child still runs in the memory of the old one: what each executed
-// is in its profile.
+// TestExecOfSharedMemory executes a program while a vfork child still runs in the memory of the old one: what each
+// executed is in its profile.
 func TestExecOfSharedMemory(t *testing.T) {
 	prog := compile(t, "gcc", "-g", "-O1", "-pthread", "-o", "testdata/processes/vforkexec.c")
 	for _, traced := range []bool{true, false} {

@@ -12,9 +12,10 @@ import (
 	"github.com/cgemu/cgemu/dwarfmap"
 )
 
-// A Cmd is a program to be run, with the habits of os/exec: Run and Output return an *ExitError if the program fails, and how it went
-// is in Result behind them. The fields of Config may be set before; unlike in os/exec an empty Env is an empty environment, since a
-// run is to be the same wherever it is made. Names are demangled, and other processes are counted: Result.Children has them. A Cmd runs once.
+// A Cmd is a program to be run, with the habits of os/exec: Run and Output return an *ExitError if the program fails,
+// and how it went is in Result behind them. The fields of Config may be set before; unlike in os/exec an empty Env is
+// an empty environment, since a run is to be the same wherever it is made. Names are demangled, and other processes are
+// counted: Result.Children has them. A Cmd runs once.
 type Cmd struct {
 	Config
 	// Result is what the run left, once it has ended.
@@ -67,8 +68,8 @@ func (c *Cmd) Run() (err error) {
 	return nil
 }
 
-// Output runs the program and returns its standard output. What it writes to standard error is in the *ExitError, if nothing else gets
-// it.
+// Output runs the program and returns its standard output. What it writes to standard error is in the *ExitError, if
+// nothing else gets it.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {
 		return nil, errors.New("cgemu: Stdout is set")
@@ -103,8 +104,9 @@ type Exit struct {
 	Code, Signal int
 	// Fault is the fault that led to the signal, nil if none did.
 	Fault *Fault
-	// Interrupted says that the context ended before the program did, Limit that MaxInsns were executed, Deadlock that no
-	// thread could ever run again, Abandoned that the run ended without it: the first process was gone, and this one waited.
+	// Interrupted says that the context ended before the program did, Limit that MaxInsns were executed, Deadlock that
+	// no thread could ever run again, Abandoned that the run ended without it: the first process was gone, and this one
+	// waited.
 	Interrupted, Limit, Deadlock, Abandoned bool
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -235,19 +236,32 @@ var long = map[string]string{"dwarfmap/program.go:run": "the dispatch of the lin
 const (
 	maxFile     = 800 // lines
 	maxFunction = 80
+	maxComment  = 120     // columns, of which a tab takes 4
 	maxTracked  = 4 << 20 // bytes
 )
 
-// TestSizes bounds files and functions, but those of tests and what programs have generated.
+// TestSizes bounds files, functions and lines of comments, but those of tests and what programs have generated.
 func TestSizes(t *testing.T) {
 	err := walk(func(file string) error {
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
+		f, err := parser.ParseFile(fset, file, text, parser.ParseComments)
 		if err != nil || ast.IsGenerated(f) {
 			return err
+		}
+		line := 0
+		for l := range strings.Lines(strings.ReplaceAll(string(text), "\t", "    ")) {
+			line++
+			comment := strings.TrimSpace(l)
+			if n := strings.Index(l, "/") + utf8.RuneCountInString(comment); strings.HasPrefix(comment, "// ") && n > maxComment {
+				t.Errorf("%s:%d: a comment of %d columns", file, line, n)
+			}
 		}
 		if n := fset.Position(f.End()).Line; n > maxFile {
 			t.Errorf("%s has %d lines", file, n)

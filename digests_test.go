@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "rewrite testdata/digests.txt from this 
 
 const digestFile = "testdata/digests.txt"
 
-// beyondV1 are the vectors that get SIGILL on the CPU model v1: an engine without an instruction says so otherwise than one that has it and refuses it.
+// beyondV1 are the vectors that get SIGILL on the CPU model v1: an engine without an instruction says so otherwise than
+// one that has it and refuses it.
 var beyondV1 = map[string]bool{
 	"t18_straddle": true, "t23_cmov": true, "t25_sse": true, "t26_avx": true, "t27_xsave": true, "t28_nodata": true, "t37_verbose": true,
 }

@@ -18,8 +18,8 @@ import (
 // citation matches a document that is cited, and the heading in it, if one follows in quotes.
 var citation = regexp.MustCompile(`([\w./-]*[\w-]+\.md)\b(?:, "([^"]+)")?`)
 
-// TestCitations has every document that the project's sources cite be there, with the heading that is named. Documents are named as seen from
-// the top of the repository, or stand beside the file.
+// TestCitations has every document that the project's sources cite be there, with the heading that is named. Documents
+// are named as seen from the top of the repository, or stand beside the file.
 func TestCitations(t *testing.T) {
 	found := 0
 	lines := regexp.MustCompile(`\n\s*(//|#)\s*`) // of a comment
@@ -56,7 +56,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestGenerate knows the test that compares what each of the go:generate directives makes with what is there: make check does not generate.
+// TestGenerate knows the test that compares what each of the go:generate directives makes with what is there: make
+// check does not generate.
 func TestGenerate(t *testing.T) {
 	compared := map[string]string{ // by the directive's file: the file and the name of the test
 		"syscalls/doc.go": "syscalls/table_test.go TestSupportTable", "emu/x86/form.go": "emu/x86/gen/gen_test.go TestTablesCurrent",
@@ -103,8 +104,8 @@ func eachSource(t *testing.T, f func(file, text string)) {
 	require.NoError(t, err)
 }
 
-// TestDocComments has the comment of a declaration begin with its name, with "A", "An" or "The" before a type's. Names that are not
-// exported may be spoken of in another way, but not by another case.
+// TestDocComments has the comment of a declaration begin with its name, with "A", "An" or "The" before a type's. Names
+// that are not exported may be spoken of in another way, but not by another case.
 func TestDocComments(t *testing.T) {
 	eachDecl(t, func(file, name, doc string) {
 		word, rest, _ := strings.Cut(doc, " ")

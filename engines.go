@@ -17,7 +17,8 @@ import (
 // AutoEngine is the name that stands for the first engine of Engines that can be used.
 const AutoEngine = "auto"
 
-// CheckEngine and CheckUnicornEngine are the names of engines that compare two: jit with interp, and unicorn with interp.
+// CheckEngine and CheckUnicornEngine are the names of engines that compare two: jit with interp, and unicorn with
+// interp.
 const (
 	CheckEngine        = "check"
 	CheckUnicornEngine = "check-unicorn"

@@ -40,7 +40,8 @@ func agree(t *testing.T, engines []string, cfg cgemu.Config) {
 	}
 }
 
-// TestEnginesAgreeStatic compares the engines on the programs of testdata/oracle and testdata/simulation, with and without simulations.
+// TestEnginesAgreeStatic compares the engines on the programs of testdata/oracle and testdata/simulation, with and
+// without simulations.
 func TestEnginesAgreeStatic(t *testing.T) {
 	t.Parallel()
 	list := staticPrograms(t)
@@ -68,8 +69,8 @@ func TestEnginesAgreeStatic(t *testing.T) {
 	}
 }
 
-// enginePrograms are programs as they are installed: interpreters, compilers, compression, cryptography, databases, virtual machines,
-// and threads, signals and processes.
+// enginePrograms are programs as they are installed: interpreters, compilers, compression, cryptography, databases,
+// virtual machines, and threads, signals and processes.
 func enginePrograms(t *testing.T) [][]string {
 	return [][]string{
 		{"bash", "-c", `f() { echo $(( $1 * 2 )); }; for i in 1 2 3; do f $i; done | sort -r; (exit 3); kill -USR1 $$`},
@@ -109,7 +110,8 @@ func programsOf(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestEnginesAgree runs programs as they are installed under each engine, and to their end under the one that compares the two.
+// TestEnginesAgree runs programs as they are installed under each engine, and to their end under the one that compares
+// the two.
 func TestEnginesAgree(t *testing.T) {
 	t.Parallel()
 	dir := programsOf(t)

@@ -67,7 +67,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestAllocsCallGraph has calls that allocate cost their callers something, once: a function's inclusive cost is its own and that of its calls.
+// TestAllocsCallGraph has calls that allocate cost their callers something, once: a function's inclusive cost is its
+// own and that of its calls.
 func TestAllocsCallGraph(t *testing.T) {
 	for _, flags := range [][]string{{"-O0"}, {"-O0", "-static"}, {"-O0", "-Wl,-z,now"}} {
 		p := compile(t, append(append([]string{"g++", "-std=c++17", "-g", "-fno-builtin"}, flags...), "testdata/regions/allocs.cc", "-o")...)

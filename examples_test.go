@@ -14,7 +14,8 @@ import (
 	"github.com/cgemu/cgemu/check"
 )
 
-// planted are changes that make the examples slower by some per cent, and the function and the file where a report has to see it.
+// planted are changes that make the examples slower by some per cent, and the function and the file where a report has
+// to see it.
 var planted = []struct{ dir, file, old, new, fn string }{
 	{"c", "words.c", "\t\th = (h ^", "\t\th ^= h >> 15, h = (h ^", "hash"},
 	{"cpp", "route.cpp", "uint32_t total = cost + enter(next);", "uint32_t total = cost + enter(next) + (cost * 7 + next) / 4294967295u;", "Grid::shortest"},
@@ -23,8 +24,8 @@ var planted = []struct{ dir, file, old, new, fn string }{
 	{"python", "wrap.py", "    length = sum(lengths[i:j]) + (j - i - 1)\n", "    length = sum(lengths[i:j]) + (j - i - 1)\n    length = length + 0 * (i + j)\n", ""},
 }
 
-// TestExamples takes each example as its reader would: its baseline is written; a clone elsewhere counts the same; and a function that has
-// become slower is found and named.
+// TestExamples takes each example as its reader would: its baseline is written; a clone elsewhere counts the same; and
+// a function that has become slower is found and named.
 func TestExamples(t *testing.T) {
 	if !oracles {
 		t.Skip("with the tag oracles")

@@ -129,7 +129,8 @@ func number(t *testing.T, text string) uint64 {
 	return n
 }
 
-// callgrindAnnotate compares inclusive costs, and calls. It knows a function by file and name, and counts recursive calls again.
+// callgrindAnnotate compares inclusive costs, and calls. It knows a function by file and name, and counts recursive
+// calls again.
 func callgrindAnnotate(t *testing.T, e *exported) {
 	text := output(t, "callgrind_annotate", "--inclusive=yes", "--tree=both", "--threshold=100", "--show-percs=no", "--show=Ir", "--auto=no", e.file(t, "callgrind", export.Options{}))
 	row := regexp.MustCompile(`(?m)^ *([0-9,]+)  ([*<>]) +(.*?)(?: \(([0-9,]+)x\))?(?: \[[^]]*\])?$`)
@@ -266,7 +267,8 @@ func speedscopeReads(t *testing.T, e *exported) {
 	e.speedscopeShows(t, b, e.file(t, "pprof", export.Options{}), "profile.pb.gz")
 }
 
-// speedscopeShows has speedscope's importer read a file in a browser, and compares own costs by function. The name tells it what to expect.
+// speedscopeShows has speedscope's importer read a file in a browser, and compares own costs by function. The name
+// tells it what to expect.
 func (e *exported) speedscopeShows(t *testing.T, b *browsertest.Browser, file, name string) {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

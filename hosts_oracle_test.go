@@ -21,7 +21,8 @@ type hostRow struct {
 	args    []string
 }
 
-// sources are programs that say hello, by the name of what is built of them, and how they are built: OUT is that, SRC is the source.
+// sources are programs that say hello, by the name of what is built of them, and how they are built: OUT is that, SRC
+// is the source.
 var sources = map[string]struct{ file, text, build string }{
 	"hello-c": {"hello.c", `#include <stdio.h>
 int main(int argc, char **argv) { printf("hello %s %.3f\n", argv[1], argc / 3.0); return argc; }
@@ -83,7 +84,8 @@ func hostPrograms(t *testing.T, dir string) {
 	}
 }
 
-// smallImage makes a tar of a root with bash, perl, python3 with its bytecode, which takes long to make, and sqlite3 of this machine.
+// smallImage makes a tar of a root with bash, perl, python3 with its bytecode, which takes long to make, and sqlite3 of
+// this machine.
 func smallImage(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "root.tar")
 	script := `set -e
@@ -164,7 +166,8 @@ thread.join()
 	}
 }
 
-// sameOnHost runs rows with the command of another host, and with the jit here: what they say and what is counted are the same bytes.
+// sameOnHost runs rows with the command of another host, and with the jit here: what they say and what is counted are
+// the same bytes.
 func sameOnHost(t *testing.T, dir string, here, there []string, rows []hostRow) {
 	for _, p := range rows {
 		t.Run(p.name, func(t *testing.T) {

@@ -25,9 +25,10 @@ type ImageConfig struct {
 // DefaultImageCache is where the command keeps what it knows of images, "" if there is no place for that.
 func DefaultImageCache() string { return image.DefaultCache() }
 
-// OpenImage opens an image: a file that docker save, podman save or skopeo has written, a directory with an OCI layout, or a tar archive of a root directory. Of several
-// images in one, name says behind a colon which is meant, by its tag. What is found out about it, and what of it was compressed, is kept in the directory cache,
-// unless that is "". Close the image when no run needs it any more.
+// OpenImage opens an image: a file that docker save, podman save or skopeo has written, a directory with an OCI layout,
+// or a tar archive of a root directory. Of several images in one, name says behind a colon which is meant, by its tag.
+// What is found out about it, and what of it was compressed, is kept in the directory cache, unless that is "". Close
+// the image when no run needs it any more.
 func OpenImage(name, cache string) (*Image, error) {
 	m, err := image.Open(name, image.Options{Cache: cache})
 	if err != nil {
@@ -66,8 +67,8 @@ func (i *Image) dir() string {
 	return i.m.Config.WorkingDir
 }
 
-// user is who runs programs. If the image does not say, it is somebody to whom belongs what belongs to root, as if the image had been unpacked and the
-// user who did that ran them.
+// user is who runs programs. If the image does not say, it is somebody to whom belongs what belongs to root, as if the
+// image had been unpacked and the user who did that ran them.
 func (i *Image) user() *syscalls.User {
 	if i == nil {
 		return nil

@@ -28,7 +28,8 @@ func guestImage(t *testing.T, cache string) *cgemu.Image {
 	return image
 }
 
-// TestImage runs a program of an image twice, and with a cache: the same profile, with the names that things have in the image.
+// TestImage runs a program of an image twice, and with a cache: the same profile, with the names that things have in
+// the image.
 func TestImage(t *testing.T) {
 	cache := t.TempDir()
 	image := guestImage(t, "")

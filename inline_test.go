@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// TestInline attributes costs to inlined functions: of one program in three versions of DWARF, with both engines. What a function and what it calls
-// cost is what calls to it do, and without the option nothing is inlined.
+// TestInline attributes costs to inlined functions: of one program in three versions of DWARF, with both engines. What
+// a function and what it calls cost is what calls to it do, and without the option nothing is inlined.
 func TestInline(t *testing.T) {
 	for _, version := range []string{"2", "4", "5"} {
 		for _, engine := range fullEngines {

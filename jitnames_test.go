@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// TestJITNames runs a program that makes functions and names them: before they run, again at the same place, in a jitdump file, and after
-// they have run; a child process has its parent's names.
+// TestJITNames runs a program that makes functions and names them: before they run, again at the same place, in a
+// jitdump file, and after they have run; a child process has its parent's names.
 func TestJITNames(t *testing.T) {
 	program := compile(t, "gcc", "-O1", "testdata/jit.c", "-o")
 	const loop = 2
@@ -73,8 +73,8 @@ func TestJITNamesWrong(t *testing.T) {
 	require.ErrorContains(t, r.Warnings[0], "perf-1000.map: line 1 is not START SIZE NAME")
 }
 
-// TestJITNamesLate runs a program whose functions jump to each other, and get names after they have run: from then on each is called by what jumps to it. What ran
-// before that was, for all that could be known, one function.
+// TestJITNamesLate runs a program whose functions jump to each other, and get names after they have run: from then on
+// each is called by what jumps to it. What ran before that was, for all that could be known, one function.
 func TestJITNamesLate(t *testing.T) {
 	program := compile(t, "gcc", "-O1", "testdata/jitlate.c", "-o")
 	var texts []string

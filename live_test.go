@@ -14,8 +14,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// TestLiveChangesNothing takes the counts of running programs as often as can be: what is counted in the end stays the same, to the byte, and
-// what was counted before never becomes less.
+// TestLiveChangesNothing takes the counts of running programs as often as can be: what is counted in the end stays the
+// same, to the byte, and what was counted before never becomes less.
 func TestLiveChangesNothing(t *testing.T) {
 	all := cgemu.Config{Args: []string{demo}, Caches: &cachesim.Default, Branches: true, Cycles: true, CallGraph: true, DumpInstr: true}
 	interp := all
@@ -68,8 +68,8 @@ func TestLiveChangesNothing(t *testing.T) {
 	}
 }
 
-// TestLiveCountsNameless takes the counts of a program that executes code in no file, to which it may give a name later: they are counted at once,
-// and so are its calls.
+// TestLiveCountsNameless takes the counts of a program that executes code in no file, to which it may give a name
+// later: they are counted at once, and so are its calls.
 func TestLiveCountsNameless(t *testing.T) {
 	cfg := cgemu.Config{
 		Args: []string{compile(t, "gcc", "-O1", "testdata/jit.c", "-o")}, Dir: t.TempDir(), Overlay: true, CallGraph: true, ProgressEvery: time.Millisecond,

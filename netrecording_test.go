@@ -28,8 +28,8 @@ type servers struct {
 	ends []func() error
 }
 
-// startServers starts them: ECHO sends back what comes, by UDP too; HTTP has pages; CUT cuts connections; SILENT says nothing; NOBODY is a port
-// where nobody listens.
+// startServers starts them: ECHO sends back what comes, by UDP too; HTTP has pages; CUT cuts connections; SILENT says
+// nothing; NOBODY is a port where nobody listens.
 func startServers(t *testing.T) *servers {
 	s := &servers{env: []string{"PATH=/usr/bin:/bin", "HOME=/"}}
 	addrs, err := net.InterfaceAddrs()

@@ -154,8 +154,8 @@ func resolved(query, ip []byte) []byte {
 	return out
 }
 
-// TestReplayNetwork records programs that talk to servers of the test's, and repeats them where there are neither servers, nor files, nor any
-// network: what they write, how they end, and the profiles of all processes are the same.
+// TestReplayNetwork records programs that talk to servers of the test's, and repeats them where there are neither
+// servers, nor files, nor any network: what they write, how they end, and the profiles of all processes are the same.
 func TestReplayNetwork(t *testing.T) {
 	t.Parallel()
 	jail := newJail(t)

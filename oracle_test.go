@@ -33,8 +33,8 @@ const (
 	preload  = "LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so"
 )
 
-// Signals that whoever started the tests has ignored (nohup does so) are ignored by programs that the reference runs, not by guests: those
-// that are caught here are not.
+// Signals that whoever started the tests has ignored (nohup does so) are ignored by programs that the reference runs,
+// not by guests: those that are caught here are not.
 func init() {
 	caught := []os.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2}
 	if signal.Ignored(os.Interrupt) { // as go tool has it, and shells what they start in the background
@@ -238,8 +238,9 @@ func files(t *testing.T) (dir string) {
 	return dir
 }
 
-// makeApart makes directories, one in the other, that find has in different buckets of its table, of 41, of directories that it is in: one more in a bucket is one more
-// allocation. The numbers of inodes decide that, which are the host's for the reference, and others for guests.
+// makeApart makes directories, one in the other, that find has in different buckets of its table, of 41, of directories
+// that it is in: one more in a bucket is one more allocation. The numbers of inodes decide that, which are the host's
+// for the reference, and others for guests.
 func makeApart(t *testing.T, dir string, names ...string) {
 	const buckets = 41
 	used := map[uint64]bool{}
@@ -450,7 +451,8 @@ func TestOracleOutput(t *testing.T) {
 	}
 }
 
-// TestOracleJava starts a virtual machine, without the file it would share with others that run meanwhile: its name has the PID.
+// TestOracleJava starts a virtual machine, without the file it would share with others that run meanwhile: its name has
+// the PID.
 func TestOracleJava(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("java")

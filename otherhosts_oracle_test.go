@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestOtherHosts type-checks all packages and their tests for other hosts. It begins with the sources of what they import, and skips the bodies of functions there:
-// compiling the standard library for a host takes a minute.
+// TestOtherHosts type-checks all packages and their tests for other hosts. It begins with the sources of what they
+// import, and skips the bodies of functions there: compiling the standard library for a host takes a minute.
 func TestOtherHosts(t *testing.T) {
 	dir, err := os.Getwd()
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls"
 )
 
-// A Recorder says where a run is recorded: everything that the program takes from the host, so that the run can be repeated where none of that
-// is (OpenRecording).
+// A Recorder says where a run is recorded: everything that the program takes from the host, so that the run can be
+// repeated where none of that is (OpenRecording).
 type Recorder struct {
 	// File gets the recording, in place of what it has. If Run returns an error, or was interrupted, it has none.
 	File *os.File
@@ -153,7 +153,8 @@ func (r *runner) endRecording(interrupted bool) error {
 	return nil
 }
 
-// recordable makes of standard input, where it can be read once only, a file with all that comes from it; piped says so.
+// recordable makes of standard input, where it can be read once only, a file with all that comes from it; piped says
+// so.
 func (s *streams) recordable(in *os.File) (_ *os.File, piped bool, err error) {
 	info, err := in.Stat()
 	switch {

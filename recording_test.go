@@ -17,7 +17,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// recordGuest records a copy of testdata/guest, which is gone then, and returns the recording's file, with what the run left.
+// recordGuest records a copy of testdata/guest, which is gone then, and returns the recording's file, with what the run
+// left.
 func recordGuest(t *testing.T, args ...string) (name string, res *cgemu.Result, stdout string) {
 	dir := t.TempDir()
 	program, err := os.ReadFile("testdata/guest")

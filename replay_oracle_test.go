@@ -90,8 +90,8 @@ func newWork(t *testing.T, setup string, files map[string]string) string {
 	return work
 }
 
-// replay records what bash is told, in a directory, by the command that record leads to, and repeats it in jail, without a network. It returns
-// what both left: the profiles are the same.
+// replay records what bash is told, in a directory, by the command that record leads to, and repeats it in jail,
+// without a network. It returns what both left: the profiles are the same.
 func replay(t *testing.T, jail, work, run string, between func(), record ...string) (want, got left) {
 	profiles := t.TempDir()
 	record = append(record, "--record="+filepath.Join(jail, "run.tar"), "--cachegrind-out-file="+profiles+"/%p", "bash", "-c", run)
@@ -117,8 +117,8 @@ func replay(t *testing.T, jail, work, run string, between func(), record ...stri
 	return want, got
 }
 
-// TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the host's files: what
-// they write, how they end, and the profiles of all processes are the same.
+// TestReplay records programs, and repeats them in a directory that is all there is, for a process without any of the
+// host's files: what they write, how they end, and the profiles of all processes are the same.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	jail := newJail(t)

@@ -242,7 +242,8 @@ func (r *runner) mismatched(p *profiler.Profiler, d lockstep.Mismatch) {
 	r.cancel()
 }
 
-// watchNames returns what reads the names of functions that a guest makes while it runs from the file called name: nil if that is no file of such names.
+// watchNames returns what reads the names of functions that a guest makes while it runs from the file called name: nil
+// if that is no file of such names.
 func (r *runner) watchNames(name string) func(e emu.Engine, b []byte) {
 	var p *profiler.Profiler
 	parser, pid := jitnames.NewParser(name, func(f jitnames.Function) { p.Named(f) }, r.objects.Warn)
@@ -371,7 +372,8 @@ func (cfg *Config) hasOwnRoot() bool {
 	return syscalls.HasOwnRoot && cfg.Root == "" && cfg.Image == nil && cfg.Replay == nil
 }
 
-// hostDirs are the directories of the host that a guest with a root of ours has besides the one in which it works: where its program is.
+// hostDirs are the directories of the host that a guest with a root of ours has besides the one in which it works:
+// where its program is.
 func (cfg *Config) hostDirs() []string {
 	if !cfg.hasOwnRoot() || !filepath.IsAbs(cfg.Path) {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// TestStartup counts what the command executes before it does anything: tables that no run may look at are not to be made then.
+// TestStartup counts what the command executes before it does anything: tables that no run may look at are not to be
+// made then.
 func TestStartup(t *testing.T) {
 	command := commandFor(t, "amd64")
 	var counts []uint64

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// streams are the files that the guest has for its standard streams, and what is between them and a Config's readers and writers.
+// streams are the files that the guest has for its standard streams, and what is between them and a Config's readers
+// and writers.
 type streams struct {
 	stdin, stdout, stderr *os.File
 	// dir is where files are made; "" where the host has temporary ones.
@@ -66,8 +67,8 @@ func sameWriter(a, b io.Writer) bool {
 	return a == b
 }
 
-// reader returns a file from which what r has can be read. What is in memory becomes a file on the disk, so that what a read
-// returns is the same in each run; a pipe's reads return what is there.
+// reader returns a file from which what r has can be read. What is in memory becomes a file on the disk, so that what a
+// read returns is the same in each run; a pipe's reads return what is there.
 func (s *streams) reader(r io.Reader) (*os.File, error) {
 	switch r := r.(type) {
 	case nil:

@@ -70,8 +70,8 @@ func costOf(p *cgout.Profile, name string) (sum uint64) {
 	return sum
 }
 
-// TestSeparateThreads counts threads apart: what each calls is known, all add up to what is counted together, and with counts by instruction each thread
-// has its own.
+// TestSeparateThreads counts threads apart: what each calls is known, all add up to what is counted together, and with
+// counts by instruction each thread has its own.
 func TestSeparateThreads(t *testing.T) {
 	step := func(times, n uint64) uint64 { return times * (3*n + 5) }
 	program := buildThreads(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomSource is the source of bcryptprimitives.dll, which Go's runtime has its random numbers from, and Debian 12's Wine does not have.
+// randomSource is the source of bcryptprimitives.dll, which Go's runtime has its random numbers from, and Debian 12's
+// Wine does not have.
 const randomSource = `#include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE p, SIZE_T n) { return SystemFunction036(p, n); }
@@ -34,7 +35,8 @@ func wine(t *testing.T) []string {
 		require.NoError(t, err, "%s: %s", strings.Join(args, " "), out)
 	}
 	command := []string{"env", "-u", "DISPLAY", "WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", binary}
-	// While one program waits for its input Wine's services stay: else each command starts them, and they hold its output for two seconds.
+	// While one program waits for its input Wine's services stay: else each command starts them, and they hold its
+	// output for two seconds.
 	waiting := exec.Command(command[0], append(command[1:], "cmd")...)
 	_, err := waiting.StdinPipe()
 	require.NoError(t, err)

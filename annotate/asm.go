@@ -31,8 +31,8 @@ func (r *Report) WriteAsm(w io.Writer) error {
 	return buffered(w, func(w *bufio.Writer) error { return r.writeAsm(w, functions) })
 }
 
-// Instructions returns the counts by instruction, which WriteAsm shows, and WriteHTML if Options.Asm says so. It is an error if the report is not of one
-// profile, or that has none.
+// Instructions returns the counts by instruction, which WriteAsm shows, and WriteHTML if Options.Asm says so. It is an
+// error if the report is not of one profile, or that has none.
 func (r *Report) Instructions() (*cgout.Insns, error) {
 	if len(r.inputs) != 1 {
 		return nil, errors.New("annotate: instructions are those of one profile")

@@ -27,8 +27,9 @@ func assembly(in *cgout.Insn, syntax string) string {
 	return format(inst, in.Addr, nil)
 }
 
-// mendedMemory returns m as its formatters show it right. Decode leaves the sign of 32-bit displacements, gives an index that is
-// none a scale, and takes RIP-relative addresses for absolute ones where the instruction has a VEX or EVEX prefix.
+// mendedMemory returns m as its formatters show it right. Decode leaves the sign of 32-bit displacements, gives an
+// index that is none a scale, and takes RIP-relative addresses for absolute ones where the instruction has a VEX or
+// EVEX prefix.
 func mendedMemory(m x86asm.Mem, code []byte) x86asm.Mem {
 	m.Disp = int64(int32(m.Disp))
 	if m.Index == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// TestAsmSyntax renders bytes in other syntaxes. What golang.org/x/arch gets wrong on its own is mended; what it does not
-// know keeps the text of the profile.
+// TestAsmSyntax renders bytes in other syntaxes. What golang.org/x/arch gets wrong on its own is mended; what it does
+// not know keeps the text of the profile.
 func TestAsmSyntax(t *testing.T) {
 	for _, tt := range []struct{ name, code, gnu, plan9 string }{
 		{"registers", "4889c8", "mov %rcx,%rax", "MOVQ CX, AX"},

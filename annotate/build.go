@@ -454,11 +454,12 @@ func (r *Report) wants() func(Row) bool {
 	}
 }
 
-// otherThreshold is how many times Options.Threshold a page asks of an event that is not the first: what costs little of that is of
-// interest if it causes much of another.
+// otherThreshold is how many times Options.Threshold a page asks of an event that is not the first: what costs little
+// of that is of interest if it causes much of another.
 const otherThreshold = 10
 
-// wantsAny returns what tells the rows for a page, on which events are chosen: those that are wanted, or have much of another event shown.
+// wantsAny returns what tells the rows for a page, on which events are chosen: those that are wanted, or have much of
+// another event shown.
 func (r *Report) wantsAny(wanted func(Row) bool) func(Row) bool {
 	limits := map[int]float64{}
 	for _, e := range r.Show {

@@ -22,14 +22,16 @@ const (
 // calls reports whether the options ask for a call graph.
 func (o *Options) calls() bool { return o.Inclusive || o.Tree != TreeNone }
 
-// A CallReport is the call graph of profiles, added up or compared. NewCalls and CompareCalls make one, its Write methods lay it out.
+// A CallReport is the call graph of profiles, added up or compared. NewCalls and CompareCalls make one, its Write
+// methods lay it out.
 type CallReport struct {
 	Compare    bool
 	Profiles   []ReportProfile
 	Events     []string // counts of rows are in this order
 	Show, Sort []int    // as those of a Report
 	Total      Row
-	// Functions are all functions, sorted by their inclusive or own cost, as Options.Inclusive says, in the order of Sort, then by name.
+	// Functions are all functions, sorted by their inclusive or own cost, as Options.Inclusive says, in the order of
+	// Sort, then by name.
 	Functions []*CallFunction
 	// Cycles are functions that call each other in a circle; none in a comparison, whose two sides may have others.
 	Cycles []CallCycle
@@ -47,7 +49,8 @@ type CallCycle struct {
 
 // A CallFunction is a function of a CallReport.
 type CallFunction struct {
-	// Name is the function's, with its cycle behind it if it is in one: `f <cycle 1>`. Those of a comparison are the new ones, if there is one.
+	// Name is the function's, with its cycle behind it if it is in one: `f <cycle 1>`. Those of a comparison are the
+	// new ones, if there is one.
 	Object, File, Name string
 	// Self is what it costs itself, Inclusive with what it calls: see cgout.Function.
 	Self, Inclusive Row
@@ -82,7 +85,8 @@ type CallSite struct {
 	Calls Calls
 }
 
-// NewCalls reads profiles, adds them up and reports who calls whom. Errors are those of New; or a profile has no call graph.
+// NewCalls reads profiles, adds them up and reports who calls whom. Errors are those of New; or a profile has no call
+// graph.
 func NewCalls(o Options, profiles ...Input) (*CallReport, error) {
 	if len(profiles) == 0 {
 		return nil, errNoProfile
@@ -90,8 +94,8 @@ func NewCalls(o Options, profiles ...Input) (*CallReport, error) {
 	return buildCalls(&o, nil, profiles)
 }
 
-// CompareCalls reports what differs between two call graphs, the new one less the old. Functions are the same if object, file and name are, or as
-// many of these, from the last one on, as tell them from others.
+// CompareCalls reports what differs between two call graphs, the new one less the old. Functions are the same if
+// object, file and name are, or as many of these, from the last one on, as tell them from others.
 func CompareCalls(o Options, old, new Input) (*CallReport, error) {
 	return buildCalls(&o, []Input{old}, []Input{new})
 }
@@ -229,7 +233,8 @@ func (o *Options) renamed(g *cgout.CallGraph, events int) (*cgout.CallGraph, err
 	return h, failed
 }
 
-// Renamed returns a profile with the names that RenameFile, RenameFunc and StripHash give; p itself if they change none.
+// Renamed returns a profile with the names that RenameFile, RenameFunc and StripHash give; p itself if they change
+// none.
 func (o *Options) Renamed(p *cgout.Profile) (*cgout.Profile, error) {
 	if o.RenameFile == nil && o.RenameFunc == nil && !o.StripHash {
 		return p, nil
@@ -399,8 +404,9 @@ func (r *CallReport) sort(inclusive bool) {
 	}
 }
 
-// matchFunctions says which of the old functions each of the new ones is, and which of the old ones are none of these. What tells
-// functions apart is tried from the strictest on; what is not the only one of its kind on both sides is left to the next.
+// matchFunctions says which of the old functions each of the new ones is, and which of the old ones are none of these.
+// What tells functions apart is tried from the strictest on; what is not the only one of its kind on both sides is left
+// to the next.
 func matchFunctions(olds, news []*cgout.Function) (pairs map[*cgout.Function]*cgout.Function, gone []*cgout.Function) {
 	pairs = map[*cgout.Function]*cgout.Function{}
 	taken := map[*cgout.Function]bool{}

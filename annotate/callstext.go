@@ -59,7 +59,8 @@ func (r *CallReport) selected(f *CallFunction) bool {
 	return r.r.o.wantsFile(f.File) && r.r.o.wantsFunction(f.plain)
 }
 
-// treeGrid is the table of functions with their callers and callees, as callgrind_annotate has it: `<` is a caller, `>` a callee, `*` the function.
+// treeGrid is the table of functions with their callers and callees, as callgrind_annotate has it: `<` is a caller, `>`
+// a callee, `*` the function.
 func (r *CallReport) treeGrid(fns []*CallFunction) *grid {
 	g := newGrid(r.r, "file:function [object]")
 	tree := r.r.o.Tree
@@ -131,8 +132,8 @@ func (r *CallReport) section(w *bufio.Writer, title string) {
 	io.WriteString(w, s)
 }
 
-// WriteTree writes a table of functions, with their own or inclusive cost, and with callers or callees, as Options.Inclusive and
-// Options.Tree say.
+// WriteTree writes a table of functions, with their own or inclusive cost, and with callers or callees, as
+// Options.Inclusive and Options.Tree say.
 func (r *CallReport) WriteTree(w io.Writer) error {
 	fns, left, err := r.shown()
 	if err != nil {
@@ -177,8 +178,8 @@ func (r *CallReport) writeFunctions(w *bufio.Writer, fns []*CallFunction, left i
 	r.writeCycles(w)
 }
 
-// writeCycles writes a table of cycles, beside inclusive costs: of their functions these are the most that they can be. There is none without
-// a cycle of functions that are asked for.
+// writeCycles writes a table of cycles, beside inclusive costs: of their functions these are the most that they can be.
+// There is none without a cycle of functions that are asked for.
 func (r *CallReport) writeCycles(w *bufio.Writer) {
 	if !r.r.o.Inclusive {
 		return
@@ -209,8 +210,9 @@ func (r *CallReport) writeCycles(w *bufio.Writer) {
 	g.write(w, r.r, r.r.o.Color)
 }
 
-// WriteCallers writes of the functions whose names are like one of the globs who calls them, and whom they call, with the lines that do: the one
-// that costs most comes first. A glob without `*` and `?` that no name equals is one for a part of a name. It is an error if there is none.
+// WriteCallers writes of the functions whose names are like one of the globs who calls them, and whom they call, with
+// the lines that do: the one that costs most comes first. A glob without `*` and `?` that no name equals is one for a
+// part of a name. It is an error if there is none.
 func (r *CallReport) WriteCallers(w io.Writer, globs ...string) error {
 	fns, left, err := r.asked(globs)
 	if err != nil {
@@ -242,7 +244,8 @@ func (r *CallReport) asked(globs []string) (fns []*CallFunction, left int, err e
 	return fns, left, nil
 }
 
-// named returns the functions that globs name, those that are told apart by their callers also by what stands before them.
+// named returns the functions that globs name, those that are told apart by their callers also by what stands before
+// them.
 func (r *CallReport) named(globs []string) (list []*CallFunction) {
 	for _, like := range []func(pattern, name string) bool{
 		glob.Match,

@@ -8,7 +8,8 @@
 //   - WriteText and WriteTextDiff write the text of cg_annotate, in its bytes;
 //   - New and Compare make a Report, which can be looked at, and which its methods
 //     WriteTable, WriteMarkdown, WriteJSON, WriteCSV, WriteHTML and WriteAsm write;
-//   - NewCalls and CompareCalls make a CallReport, of who calls whom, which WriteTree, WriteCallers and WriteCallersJSON write.
+//   - NewCalls and CompareCalls make a CallReport, of who calls whom, which WriteTree, WriteCallers and
+//     WriteCallersJSON write.
 //
 // So the ten busiest functions of a run are
 //

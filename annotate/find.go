@@ -12,7 +12,8 @@ type Finder struct {
 	// Dirs are directories with sources that are not there. In each the name is tried,
 	// then the name without its first parts.
 	Dirs []string
-	// Images have sources under the names that the profiles have: those of the files that a profile is of, whatever the host has there.
+	// Images have sources under the names that the profiles have: those of the files that a profile is of, whatever the
+	// host has there.
 	Images []fs.FS
 	// Maps say where directories are now. The first one that fits a name counts.
 	Maps []SourceMap

@@ -85,7 +85,8 @@ func script() string {
 func escape(text string) string { return html.EscapeString(valid(text)) }
 
 // HTMLHashes returns the sources, 'sha256-…', that the style and the script of each page of WriteHTML have in its
-// Content-Security-Policy. A page that shows one in a frame, and hands its own policy down to it, has to have them, too.
+// Content-Security-Policy. A page that shows one in a frame, and hands its own policy down to it, has to have them,
+// too.
 func HTMLHashes() (styleHash, scriptHash string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

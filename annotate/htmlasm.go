@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// instructions puts the instructions of the functions on the page that are shown there: [address, file, line, text, counts], ascending by address.
+// instructions puts the instructions of the functions on the page that are shown there: [address, file, line, text,
+// counts], ascending by address.
 func (b *pageBuilder) instructions() error {
 	r := b.r
 	insns, err := r.Instructions()
@@ -32,7 +33,8 @@ func (b *pageBuilder) instructions() error {
 	return nil
 }
 
-// holder returns which of the functions of one name has an instruction: the one of its object, if they differ in that, or -1.
+// holder returns which of the functions of one name has an instruction: the one of its object, if they differ in that,
+// or -1.
 func (b *pageBuilder) holder(in *cgout.Insn, list []int) int {
 	for _, i := range list {
 		if o := b.d.Funcs[i].Object; o < 0 || b.d.Objects[o] == valid(in.Object) {

@@ -39,15 +39,16 @@ type pageData struct {
 	Rest pageRest `json:"-"`
 }
 
-// A pageRest are the functions that are not shown, for comparisons with another page: [name, object, file, counts, counts with callees], the last only if
-// there is a call graph. Objects and files are indexes of Names. It is an element of its own, #rest.
+// A pageRest are the functions that are not shown, for comparisons with another page: [name, object, file, counts,
+// counts with callees], the last only if there is a call graph. Objects and files are indexes of Names. It is an
+// element of its own, #rest.
 type pageRest struct {
 	Names []string  `json:"names"`
 	Funcs []rawJSON `json:"funcs"`
 }
 
-// pageFormat goes up with each change of a page's data that pages written before would not understand: a page reads another one to compare
-// itself with.
+// pageFormat goes up with each change of a page's data that pages written before would not understand: a page reads
+// another one to compare itself with.
 const pageFormat = 1
 
 type rawJSON = json.RawMessage
@@ -211,8 +212,8 @@ func (r *Report) fileRows(f *ReportFile) []rawJSON {
 	return w.rows
 }
 
-// takeRows takes the rows of files out of the data and returns them as elements of the page, #rows-N of file N, and Rest: a browser reads
-// those that it shows.
+// takeRows takes the rows of files out of the data and returns them as elements of the page, #rows-N of file N, and
+// Rest: a browser reads those that it shows.
 func (d *pageData) takeRows() (string, error) {
 	var b strings.Builder
 	if !d.Diff && d.Live == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// A pageBuilder makes the functions of a page: one of all that a profile counts under one name in several files, or, with a call
-// graph, one of each function there.
+// A pageBuilder makes the functions of a page: one of all that a profile counts under one name in several files, or,
+// with a call graph, one of each function there.
 type pageBuilder struct {
 	r     *Report
 	d     *pageData
@@ -148,8 +148,9 @@ func lazily(pattern string) func() *regexp.Regexp {
 // lastWord is a function's name without what stands around it: `std::vector<int>::push_back(int const&)`.
 var lastWord = lazily(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// head returns where a function begins that has lines from first to last. Some of them may be those of functions that were inlined and
-// stand before it, so it is the first of them, if any, that has the name and is no declaration or call as far as a glance tells.
+// head returns where a function begins that has lines from first to last. Some of them may be those of functions that
+// were inlined and stand before it, so it is the first of them, if any, that has the name and is no declaration or call
+// as far as a glance tells.
 func head(text []string, name string, first, last int) int {
 	name, _, _ = strings.Cut(name, "(")
 	name, _, _ = strings.Cut(name, "<")
@@ -236,7 +237,8 @@ func (b *pageBuilder) kind(f *pageFunc, file string) int {
 	return kindLibrary
 }
 
-// own returns what tells the files that the reader can change: read from below Options.Dir; or read at all, if none is there.
+// own returns what tells the files that the reader can change: read from below Options.Dir; or read at all, if none is
+// there.
 func (r *Report) own() func(f *ReportFile) bool {
 	if slices.ContainsFunc(r.Files, r.below) {
 		return r.below

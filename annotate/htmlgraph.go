@@ -150,8 +150,8 @@ func (b *builder) callGraphs() error {
 	return nil
 }
 
-// function returns the function that stands for one of a graph. In a comparison that is the one whose names are equal as far as builds in
-// different directories, and compilers that number clones, leave them.
+// function returns the function that stands for one of a graph. In a comparison that is the one whose names are equal
+// as far as builds in different directories, and compilers that number clones, leave them.
 func (b *graphBuilder) function(f cgout.Func, isNew bool) *graphFunc {
 	key := f
 	if !b.exact {
@@ -320,8 +320,8 @@ func (b *pageBuilder) graphFunction(fn *graphFunc, object int, lines map[[2]stri
 	return f
 }
 
-// calls makes the calls: [caller, callee, file, line, calls, counts], calls and counts as the numbers of rows, and 1 behind that if the callee was inlined there. Functions that are not shown are -1, and
-// calls among them left out.
+// calls makes the calls: [caller, callee, file, line, calls, counts], calls and counts as the numbers of rows, and 1
+// behind that if the callee was inlined there. Functions that are not shown are -1, and calls among them left out.
 func (b *pageBuilder) calls(c *callReport, number map[*graphFunc]int) {
 	at := func(fn *graphFunc) int {
 		if i, ok := number[fn]; ok {

@@ -132,8 +132,8 @@ func callgraph(dir string, n uint64) *cgout.Profile {
 	return p
 }
 
-// TestPageGraph: a function is one row whatever files it has lines in; its counts with callees, its calls by line, and the lines of functions that are over
-// the threshold by what they call only.
+// TestPageGraph: a function is one row whatever files it has lines in; its counts with callees, its calls by line, and
+// the lines of functions that are over the threshold by what they call only.
 func TestPageGraph(t *testing.T) {
 	o := Defaults()
 	o.Threshold, o.Dir = 1, "/src"
@@ -220,7 +220,8 @@ func TestPageFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrInvalid)
 }
 
-// TestPageOtherEvents: what has ten times the threshold's share of another event is there, though it has little of the first.
+// TestPageOtherEvents: what has ten times the threshold's share of another event is there, though it has little of the
+// first.
 func TestPageOtherEvents(t *testing.T) {
 	p := cgout.New("Ir", "D1mr", "Dr")
 	p.Add("a.c", "hot", 1, 100_000, 5, 980)

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A Live is a report as a page that a server shows: sources are asked for when they are looked at, and the page asks for newer
-// counts while there may be some. Its methods can be called at the same time.
+// A Live is a report as a page that a server shows: sources are asked for when they are looked at, and the page asks
+// for newer counts while there may be some. Its methods can be called at the same time.
 type Live struct {
 	r *Report
 	d *pageData
@@ -19,9 +19,10 @@ type pageLive struct {
 	Stop    bool `json:"stop"`    // the run can be asked to end
 }
 
-// Live makes the parts of the page. Version is another number for each content; running says that newer ones may come, stop that the run can be asked to
-// end. The page asks the directory that it is in for `data?v=VERSION`, which WriteData answers unless that is still the version, and for
-// `source/N?v=VERSION`, WriteSource, and for `rest?v=VERSION`, WriteRest. It posts to `stop`.
+// Live makes the parts of the page. Version is another number for each content; running says that newer ones may come,
+// stop that the run can be asked to end. The page asks the directory that it is in for `data?v=VERSION`, which
+// WriteData answers unless that is still the version, and for `source/N?v=VERSION`, WriteSource, and for
+// `rest?v=VERSION`, WriteRest. It posts to `stop`.
 func (r *Report) Live(version int, running, stop bool) (*Live, error) {
 	d, err := newPageData(r)
 	if err != nil {
@@ -46,7 +47,8 @@ func (l *Live) WriteData(w io.Writer) error {
 	return err
 }
 
-// WriteRest writes the functions that the page does not show, which it asks for to compare itself with another one, as JSON.
+// WriteRest writes the functions that the page does not show, which it asks for to compare itself with another one, as
+// JSON.
 func (l *Live) WriteRest(w io.Writer) error {
 	data, err := json.Marshal(l.d.Rest)
 	if err != nil {

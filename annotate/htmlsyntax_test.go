@@ -237,8 +237,8 @@ func FuzzHighlight(f *testing.F) {
 	})
 }
 
-// TestHighlightLinear has texts made to be slow: one that is 64 times as long takes no more than 500 times as long, where a
-// quadratic way would take 4,096 times.
+// TestHighlightLinear has texts made to be slow: one that is 64 times as long takes no more than 500 times as long,
+// where a quadratic way would take 4,096 times.
 func TestHighlightLinear(t *testing.T) {
 	syntaxes()
 	took := func(syntax *syntax, text string) time.Duration {

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// WriteCallersJSON writes what WriteCallers does as JSON that keeps to Schema, with all that is known of the calls. Errors are those of WriteCallers.
+// WriteCallersJSON writes what WriteCallers does as JSON that keeps to Schema, with all that is known of the calls.
+// Errors are those of WriteCallers.
 func (r *CallReport) WriteCallersJSON(w io.Writer, globs ...string) error {
 	fns, left, err := r.asked(globs)
 	if err != nil {
@@ -35,7 +36,8 @@ func newJSONWriter(w *bufio.Writer, r *Report) *jsonWriter {
 	return j
 }
 
-// callGraph writes a call graph's functions, as far as they are asked for, with their callers and callees, as tree says, and the cycles that they are in.
+// callGraph writes a call graph's functions, as far as they are asked for, with their callers and callees, as tree
+// says, and the cycles that they are in.
 func (j *jsonWriter) callGraph(r *CallReport, fns []*CallFunction, left int, tree Tree) {
 	j.WriteString("\"callGraph\": {\"omitted\": " + strconv.Itoa(left) + ", \"functions\": [")
 	for i, f := range fns {
@@ -106,7 +108,8 @@ func (j *jsonWriter) nested(key string, row Row) {
 	j.WriteByte('}')
 }
 
-// arcs writes calls; other returns the function at their other end. What the lines of recursive ones cost once is not known.
+// arcs writes calls; other returns the function at their other end. What the lines of recursive ones cost once is not
+// known.
 func (j *jsonWriter) arcs(key string, arcs []*CallArc, other func(*CallArc) *CallFunction) {
 	j.WriteString(`, "` + key + `": [`)
 	for i, a := range arcs {

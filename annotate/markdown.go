@@ -78,7 +78,8 @@ func (g *grid) markdown(w *bufio.Writer, r *Report, texts, plain int) {
 	}
 }
 
-// shortened cuts a text that is too long for a cell in its middle: names of C++'s templates have a thousand characters and more.
+// shortened cuts a text that is too long for a cell in its middle: names of C++'s templates have a thousand characters
+// and more.
 func shortened(s string) string {
 	const most, end = 160, 60
 	text := []rune(s)
@@ -96,8 +97,8 @@ func markdownText(s string) string {
 // markdownCode is MarkdownCode for a cell, which a bar ends even in code.
 func markdownCode(s string) string { return strings.ReplaceAll(MarkdownCode(s), "|", `\|`) }
 
-// MarkdownCode makes a code span of a name, which is cut in its middle if it is too long: the backticks around it are more than any in it
-// has in a row.
+// MarkdownCode makes a code span of a name, which is cut in its middle if it is too long: the backticks around it are
+// more than any in it has in a row.
 func MarkdownCode(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -165,8 +165,9 @@ func (p *pairer) moved() {
 	p.rest = rest
 }
 
-// maxComparisons is how many functions may be compared to find files of one base name that were renamed. Files of programs
-// need thousands; where thousands of files share a name and none of them is in both trees, they are not matched.
+// maxComparisons is how many functions may be compared to find files of one base name that were renamed. Files of
+// programs need thousands; where thousands of files share a name and none of them is in both trees, they are not
+// matched.
 const maxComparisons = 1 << 22
 
 // renames returns the files that have another name in the old tree: from the new

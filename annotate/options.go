@@ -62,20 +62,21 @@ type Options struct {
 	// has none: tables have four columns for each.
 	ShowFirst bool
 
-	// Inclusive has call graphs sort functions by their inclusive cost, and show that: with what they call. Tree says whom they show beside
-	// functions. WriteText and WriteJSON show the profiles' call graphs if either is asked for.
+	// Inclusive has call graphs sort functions by their inclusive cost, and show that: with what they call. Tree says
+	// whom they show beside functions. WriteText and WriteJSON show the profiles' call graphs if either is asked for.
 	Inclusive bool
 	Tree      Tree
 
 	// Context is how many lines stand around lines with counts, in WriteText and
 	// WriteHTML.
 	Context int
-	// CallGraph is for WriteHTML: it has call graphs read, of profiles that have one, and functions kept that reach the threshold with what they call, or ten
-	// times the threshold of another event that is shown.
+	// CallGraph is for WriteHTML: it has call graphs read, of profiles that have one, and functions kept that reach the
+	// threshold with what they call, or ten times the threshold of another event that is shown.
 	CallGraph bool
 	// Dir is where the reader works: WriteHTML takes sources below it for the reader's own.
 	Dir string
-	// Editor is a URL that opens a line of a source, with {file} and {line} for them; "" for none. WriteHTML links to it.
+	// Editor is a URL that opens a line of a source, with {file} and {line} for them; "" for none. WriteHTML links to
+	// it.
 	Editor string
 	// Asm has WriteHTML show instructions, of one profile that has counts of them.
 	Asm bool

@@ -31,7 +31,8 @@ type Report struct {
 	// Omitted is what Threshold, filters and Top left out: Total less the functions here.
 	Omitted          Row
 	OmittedFunctions int
-	// Filtered is the part of Omitted that Only and Focus left out, whose functions do not count among OmittedFunctions. Its slices are nil without these.
+	// Filtered is the part of Omitted that Only and Focus left out, whose functions do not count among
+	// OmittedFunctions. Its slices are nil without these.
 	Filtered Row
 
 	o      Options

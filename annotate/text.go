@@ -97,7 +97,8 @@ type textReport struct {
 	read       sourceReader
 	// shown are the files of the File:function table.
 	shown []string
-	// calls is the call graph, if it is asked for; callFunctions are those of its functions that are shown, and callsLeft is how many are not.
+	// calls is the call graph, if it is asked for; callFunctions are those of its functions that are shown, and
+	// callsLeft is how many are not.
 	calls         *CallReport
 	callFunctions []*CallFunction
 	callsLeft     int

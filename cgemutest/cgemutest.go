@@ -12,11 +12,11 @@
 //		cgemutest.CheckFunc(t, "0.5%", func() { sink = Parse(text) })
 //	}
 //
-// As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the module that it opens, are
-// among what decides that. (-count=1 runs it in any case.)
+// As go test keeps the results of tests, an unchanged program is not run again: the program, and the files below the
+// module that it opens, are among what decides that. (-count=1 runs it in any case.)
 //
-// Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, and CheckFunc where the test binary is for
-// another platform than linux/amd64, tests are skipped and say why.
+// Run and Report are for tests and benchmarks that look at the counts themselves. Where no engine runs, and CheckFunc
+// where the test binary is for another platform than linux/amd64, tests are skipped and say why.
 package cgemutest
 
 import (
@@ -36,7 +36,8 @@ import (
 	"github.com/cgemu/cgemu/internal/outfile"
 )
 
-// Baseline is where Check keeps counts, below the directory of the package that is tested. Its format is that of cgemu check.
+// Baseline is where Check keeps counts, below the directory of the package that is tested. Its format is that of cgemu
+// check.
 const Baseline = "testdata/cgemu.baseline"
 
 var update = flag.Bool("cgemu.update", false, "write the counts of cgemutest into "+Baseline)
@@ -44,7 +45,8 @@ var update = flag.Bool("cgemu.update", false, "write the counts of cgemutest int
 // updating keeps tests that run in parallel from writing the baseline at once.
 var updating sync.Mutex
 
-// Run runs a program and returns what it counted. The test fails if the program does, and is skipped where no engine runs.
+// Run runs a program and returns what it counted. The test fails if the program does, and is skipped where no engine
+// runs.
 func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 	t.Helper()
 	needEngine(t, cmd)
@@ -55,16 +57,18 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 	return cmd.Result
 }
 
-// Check runs a program and compares its instructions, and those of the processes that it starts, with what the test's name has in Baseline. limit is how far they may go
-// up: per cent, as "0.5%", or a number of instructions, as "1000"; "" for nothing at all. What moved them is in the test's log. With
-// -cgemu.update they are written there instead, and those of functions that are gone are taken out. What is gone below a function that is still there
-// (t.Run) is taken out if all tests run, without -run, -skip and -short.
+// Check runs a program and compares its instructions, and those of the processes that it starts, with what the test's
+// name has in Baseline. limit is how far they may go up: per cent, as "0.5%", or a number of instructions, as "1000";
+// "" for nothing at all. What moved them is in the test's log. With -cgemu.update they are written there instead, and
+// those of functions that are gone are taken out. What is gone below a function that is still there (t.Run) is taken
+// out if all tests run, without -run, -skip and -short.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	t.Helper()
 	return checkCommand(t, cmd, commandOf(cmd.Args), limit, func(err error) string { return fmt.Sprintf("%v: %v", cmd, err) })
 }
 
-// checkCommand is Check for a command with a name, which the baseline has. failed says what is wrong if it cannot be counted.
+// checkCommand is Check for a command with a name, which the baseline has. failed says what is wrong if it cannot be
+// counted.
 func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, failed func(error) string) *cgemu.Result {
 	t.Helper()
 	needEngine(t, cmd)
@@ -116,7 +120,8 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 	return now.Result
 }
 
-// commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name each time.
+// commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name
+// each time.
 func commandOf(args []string) []string {
 	if len(args) > 0 && filepath.IsAbs(args[0]) {
 		return append([]string{filepath.Base(args[0])}, args[1:]...)
@@ -124,7 +129,8 @@ func commandOf(args []string) []string {
 	return args
 }
 
-// Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op": all processes together.
+// Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op": all processes
+// together.
 func Report(b *testing.B, res *cgemu.Result, operations int) {
 	totals := res.Profile.Totals()
 	for _, c := range res.Children {
@@ -137,8 +143,8 @@ func Report(b *testing.B, res *cgemu.Result, operations int) {
 	}
 }
 
-// noteFiles lets go test know what a program opens. It keeps the result of a test until a file changes that the test has looked at, but sees
-// only what is done by way of package os.
+// noteFiles lets go test know what a program opens. It keeps the result of a test until a file changes that the test
+// has looked at, but sees only what is done by way of package os.
 func noteFiles(c *cgemu.Config) {
 	before := c.OnOpen
 	c.OnOpen = func(path string) {

@@ -30,17 +30,20 @@ const counted = "CGEMUTEST_FUNC"
 //
 // What f computes goes into a variable of the package, here sink: the compiler leaves out what nobody uses.
 //
-// It runs the test binary once more, under cgemu, with this test alone: up to CheckFunc as here, then f. What the test does before it is done
-// twice, then, and is not counted. A benchmark of the same function is what `cgemu go test -bench` counts.
+// It runs the test binary once more, under cgemu, with this test alone: up to CheckFunc as here, then f. What the test
+// does before it is done twice, then, and is not counted. A benchmark of the same function is what `cgemu go test
+// -bench` counts.
 //
-// The count is the same in every run of one test binary. So that it is the same in another one, too, as long as f and what it calls are the
-// same, the garbage collector is off there, there is one CPU, f has a stack that need not grow below 256 KiB, and a thread of its own,
-// so that the seeds of its maps do not depend on how many others were made before. What is left: maps whose keys are pointers, or hold some, and
-// whatever else f makes of addresses; what f finds in the heap, such as a sync.Pool that is empty or not; and what it does the first time only. It is called once:
+// The count is the same in every run of one test binary. So that it is the same in another one, too, as long as f and
+// what it calls are the same, the garbage collector is off there, there is one CPU, f has a stack that need not grow
+// below 256 KiB, and a thread of its own, so that the seeds of its maps do not depend on how many others were made
+// before. What is left: maps whose keys are pointers, or hold some, and whatever else f makes of addresses; what f
+// finds in the heap, such as a sync.Pool that is empty or not; and what it does the first time only. It is called once:
 // call it before CheckFunc, if the first time is not what is meant.
 //
-// A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler makes another function. go test
-// says so with -v only: a CI that runs all tests with -race has to run these once more without.
+// A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler
+// makes another function. go test says so with -v only: a CI that runs all tests with -race has to run these once more
+// without.
 func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	t.Helper()
 	if os.Getenv(counted) == t.Name() {
@@ -92,14 +95,16 @@ func firstLines(text string) string {
 }
 
 const (
-	// ownThreads is how many threads wait while f has one: more than a test has at that time, so that f's is the newest, and always the one with this number.
+	// ownThreads is how many threads wait while f has one: more than a test has at that time, so that f's is the
+	// newest, and always the one with this number.
 	ownThreads = 16
 	// ownStack is how large f's stack is at least.
 	ownStack = 256 << 10
 )
 
-// countAlone counts what f executes, on a stack that has grown and in a thread that nothing else has used: the runtime draws what it takes for random
-// from a generator of the thread, which is seeded by the thread's number. It reports whether f returned.
+// countAlone counts what f executes, on a stack that has grown and in a thread that nothing else has used: the runtime
+// draws what it takes for random from a generator of the thread, which is seeded by the thread's number. It reports
+// whether f returned.
 func countAlone(f func()) (returned bool) {
 	done := make(chan struct{})
 	onThread(ownThreads, done, func() {
@@ -114,8 +119,9 @@ func countAlone(f func()) (returned bool) {
 	return returned
 }
 
-// calm lets the thread by which the runtime watches the others, by time, come to rest: it looks every 20 µs when something has begun to run, and every 10 ms
-// when that has run for some 20 ms. When f begins, and how often it looks then, would depend on what the test did before.
+// calm lets the thread by which the runtime watches the others, by time, come to rest: it looks every 20 µs when
+// something has begun to run, and every 10 ms when that has run for some 20 ms. When f begins, and how often it looks
+// then, would depend on what the test did before.
 func calm() {
 	time.Sleep(time.Millisecond) // where nothing runs, it waits, too, and begins anew
 	var sum uint64
@@ -125,7 +131,8 @@ func calm() {
 	runtime.KeepAlive(sum) // so that the compiler does not leave out the loop
 }
 
-// onThread calls f in a goroutine with a thread of its own, while n others wait that have one, too, and closes done when f has ended.
+// onThread calls f in a goroutine with a thread of its own, while n others wait that have one, too, and closes done
+// when f has ended.
 func onThread(n int, done chan struct{}, f func()) {
 	go func() {
 		runtime.LockOSThread()
@@ -163,7 +170,8 @@ func foreign(goos, goarch string) string {
 		": run go test in a container (docker run --platform linux/amd64 …), in WSL2 or in CI"
 }
 
-// instrumented names the flag of go test by which the compiler has put code of its own into functions, "" if there is none.
+// instrumented names the flag of go test by which the compiler has put code of its own into functions, "" if there is
+// none.
 func instrumented() string {
 	if testing.CoverMode() != "" {
 		return "-cover"

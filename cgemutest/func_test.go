@@ -59,8 +59,8 @@ func deep(n int) int {
 	return deep(n-1) + frame[(n+1)%len(frame)]
 }
 
-// TestCheckFuncAlone counts functions whose counts would depend on what the test binary did before: how large the stack has become,
-// how often the runtime was asked for something random.
+// TestCheckFuncAlone counts functions whose counts would depend on what the test binary did before: how large the stack
+// has become, how often the runtime was asked for something random.
 func TestCheckFuncAlone(t *testing.T) {
 	if os.Getenv(counted) == "" {
 		needs(t)

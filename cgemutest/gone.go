@@ -17,8 +17,9 @@ import (
 // begun are the tests of which this process has written counts, without those below them.
 var begun = map[string]bool{}
 
-// dropGone takes out of b, which gets counts of the test name, those of tests that are gone: of functions that the package does not have any more, and,
-// if all tests run, those below the function of name, which come again as far as they are still there.
+// dropGone takes out of b, which gets counts of the test name, those of tests that are gone: of functions that the
+// package does not have any more, and, if all tests run, those below the function of name, which come again as far as
+// they are still there.
 func dropGone(b check.Baseline, name string) {
 	function, _, below := strings.Cut(name, "/")
 	all := below && !begun[function] && allTests(function)
@@ -41,8 +42,8 @@ func allTests(function string) bool {
 	return strings.HasPrefix(function, "Test") && !testing.Short() && !chosen("test.run") && !chosen("test.skip")
 }
 
-// testFunctions are the functions in the package's files of tests, for any system. It is nil if they are not known: a test may run elsewhere than
-// where its sources are.
+// testFunctions are the functions in the package's files of tests, for any system. It is nil if they are not known: a
+// test may run elsewhere than where its sources are.
 func testFunctions() map[string]bool {
 	files, _ := filepath.Glob("*_test.go") // the pattern is right
 	var there map[string]bool

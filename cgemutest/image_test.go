@@ -11,7 +11,8 @@ import (
 	"github.com/cgemu/cgemu/internal/image/imagetest"
 )
 
-// TestCheckImage has a program of an image, whose file is not the host's, and one of the working directory beside an image.
+// TestCheckImage has a program of an image, whose file is not the host's, and one of the working directory beside an
+// image.
 func TestCheckImage(t *testing.T) {
 	needs(t)
 	guest, err := os.ReadFile(program(t, "guest"))

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// A callgrindWriter writes a profile with its call graph in Callgrind's format: functions, each with its lines and their calls.
+// A callgrindWriter writes a profile with its call graph in Callgrind's format: functions, each with its lines and
+// their calls.
 type callgrindWriter struct {
 	*bufio.Writer
-	// objects, files and funcs have the numbers under which names were written. A function's is its own, though others have its name: to
-	// KCachegrind a number is a function, in the object and file where it saw it first.
+	// objects, files and funcs have the numbers under which names were written. A function's is its own, though others
+	// have its name: to KCachegrind a number is a function, in the object and file where it saw it first.
 	objects, files map[string]int
 	funcs          map[Func]int
 	num            []byte
@@ -22,8 +23,9 @@ type callgrindWriter struct {
 	in    string
 }
 
-// WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which callgrind_annotate, KCachegrind and
-// Read read. It is an error if p has no call graph. Lines and calls that counted nothing are left out.
+// WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which
+// callgrind_annotate, KCachegrind and Read read. It is an error if p has no call graph. Lines and calls that counted
+// nothing are left out.
 func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if p.Graph == nil {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
@@ -125,7 +127,8 @@ func (b *callgrindWriter) file(name, own string) {
 // inlinedMark stands in front of a call that is none: the format has no word for it, so that it is a comment to others.
 const inlinedMark = "# inlined"
 
-// call writes calls. Object, file and name of the callee are always there, since readers disagree about what holds if one is missing.
+// call writes calls. Object, file and name of the callee are always there, since readers disagree about what holds if
+// one is missing.
 func (b *callgrindWriter) call(c *Call) {
 	if c.Inlined {
 		b.WriteString(inlinedMark + "\n")

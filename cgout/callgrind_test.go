@@ -54,7 +54,8 @@ func TestWriteCallgrind(t *testing.T) {
 	require.ErrorContains(t, sample().WriteCallgrind(&bytes.Buffer{}), "without a call graph")
 }
 
-// TestWriteSameNames: functions of one name in several objects or files have numbers of their own, by which KCachegrind tells them apart.
+// TestWriteSameNames: functions of one name in several objects or files have numbers of their own, by which KCachegrind
+// tells them apart.
 func TestWriteSameNames(t *testing.T) {
 	p := New("Ir")
 	p.Graph = NewCallGraph(1)
@@ -259,7 +260,8 @@ func TestReadCallgrindSyntax(t *testing.T) {
 	}, dumpGraph(p.Graph))
 }
 
-// TestReadCallgrindInstr reads positions that are addresses alone, and parts of which the first does not say its totals.
+// TestReadCallgrindInstr reads positions that are addresses alone, and parts of which the first does not say its
+// totals.
 func TestReadCallgrindInstr(t *testing.T) {
 	p, err := Read("p", strings.NewReader("positions: instr\nevents: Ir\nfn=f\n0x10 7\n+4 1\ncfn=g\ncalls=2 0x40\n* 30\n"+
 		"part: 2\npositions: instr\nevents: Ir\nfn=f\n0x10 2\ntotals: 2\n"))

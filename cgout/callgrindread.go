@@ -17,8 +17,8 @@ func isCallgrind(data []byte) bool {
 	return slices.ContainsFunc(callgrindBegins, func(b []byte) bool { return bytes.HasPrefix(data, b) })
 }
 
-// A callgrindReader reads a file in Callgrind's format: what Callgrind itself writes, with all its options, and WriteCallgrind. Parts, those of threads too,
-// are added up.
+// A callgrindReader reads a file in Callgrind's format: what Callgrind itself writes, with all its options, and
+// WriteCallgrind. Parts, those of threads too, are added up.
 type callgrindReader struct {
 	s *Scanner // for errors
 	p *Profile
@@ -30,7 +30,8 @@ type callgrindReader struct {
 	callee Func
 	// calledObject and calledFile say that callee has them, inlined that the next call is none.
 	calledObject, calledFile, inlined bool
-	// instr and lines say what positions consist of: an address, a line, or both. addr and line are the last ones, which the next may refer to.
+	// instr and lines say what positions consist of: an address, a line, or both. addr and line are the last ones,
+	// which the next may refer to.
 	instr      bool
 	lines      bool
 	addr, line uint64
@@ -236,7 +237,8 @@ func (r *callgrindReader) assign(key string, value, line []byte) (err error) {
 	return err
 }
 
-// name returns a name: (NUMBER) NAME gives it a number, (NUMBER) is what has that number, anything else is the name itself.
+// name returns a name: (NUMBER) NAME gives it a number, (NUMBER) is what has that number, anything else is the name
+// itself.
 func (r *callgrindReader) name(value []byte, names map[string]string) (string, error) {
 	end := bytes.IndexByte(value, ')')
 	if end < 2 || value[0] != '(' || !startsWithDigit(value[1:]) {
@@ -257,7 +259,8 @@ func (r *callgrindReader) name(value []byte, names map[string]string) (string, e
 	return name, nil
 }
 
-// inContext returns a name: Callgrind's --compress-mangled=yes writes a function and its callers, (1)'(2), by the numbers of their names.
+// inContext returns a name: Callgrind's --compress-mangled=yes writes a function and its callers, (1)'(2), by the
+// numbers of their names.
 func inContext(text string, names map[string]string) string {
 	parts := strings.Split(text, "'")
 	if len(parts) == 1 {
@@ -291,8 +294,8 @@ func (r *callgrindReader) calls(value []byte) error {
 	return nil
 }
 
-// jumps takes `jump=COUNT POSITION`, or `jcnd=COUNT/EXECUTED POSITION`, which the description of the format has as `jcnd=EXECUTED COUNT POSITION`; where it stands
-// is on the next line.
+// jumps takes `jump=COUNT POSITION`, or `jcnd=COUNT/EXECUTED POSITION`, which the description of the format has as
+// `jcnd=EXECUTED COUNT POSITION`; where it stands is on the next line.
 func (r *callgrindReader) jumps(value []byte, conditional bool) error {
 	field, rest := cutField(value)
 	count, executed := field, []byte("0")
@@ -364,7 +367,8 @@ func (r *callgrindReader) position(text []byte) error {
 	return nil
 }
 
-// call notes a call, whose cost was read. Where nothing says otherwise the callee is in the caller's object and the present file.
+// call notes a call, whose cost was read. Where nothing says otherwise the callee is in the caller's object and the
+// present file.
 func (r *callgrindReader) call() {
 	callee := r.callee
 	if !r.calledObject {
@@ -379,7 +383,8 @@ func (r *callgrindReader) call() {
 	r.callee, r.calledObject, r.calledFile, r.inlined = Func{Unknown, Unknown, Unknown}, false, false, false
 }
 
-// parsePosition reads a position: a line, an address, or both; a number, or the last one's +N, -N or *. It returns what follows.
+// parsePosition reads a position: a line, an address, or both; a number, or the last one's +N, -N or *. It returns what
+// follows.
 func (r *callgrindReader) parsePosition(text []byte) (rest []byte, err error) {
 	if r.instr {
 		if text, err = r.subposition(text, &r.addr); err != nil || !r.lines {

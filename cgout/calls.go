@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// A CallGraph says who called whom in a run, beside a Profile of it that has the costs by line. It knows functions by the object
-// that holds them, too, and so has the costs a second time: those of the profile are the sums of them by file, name and line.
+// A CallGraph says who called whom in a run, beside a Profile of it that has the costs by line. It knows functions by
+// the object that holds them, too, and so has the costs a second time: those of the profile are the sums of them by
+// file, name and line.
 //
 // AddCost, AddCall and AddJump add up in any order; Costs, Calls and Jumps yield them in the order of files.
 type CallGraph struct {
@@ -19,8 +20,8 @@ type CallGraph struct {
 	jumps  sums[jumpKey] // of two counts
 }
 
-// A Func is a function: the object (the program or library) that holds its code, the file where its source begins and its
-// name. What is not known is Unknown.
+// A Func is a function: the object (the program or library) that holds its code, the file where its source begins and
+// its name. What is not known is Unknown.
 type Func struct{ Object, File, Name string }
 
 // compare is the order of functions.
@@ -28,8 +29,8 @@ func (f Func) compare(g Func) int {
 	return cmp.Or(cmp.Compare(f.Object, g.Object), cmp.Compare(f.File, g.File), cmp.Compare(f.Name, g.Name))
 }
 
-// A Cost is what a source line of a function costs itself, without the functions that are called there. The line lies in another file
-// than the function if it was inlined.
+// A Cost is what a source line of a function costs itself, without the functions that are called there. The line lies
+// in another file than the function if it was inlined.
 type Cost struct {
 	Func   Func
 	File   string
@@ -47,10 +48,11 @@ type Call struct {
 	CalleeLine int
 	// Count is how many calls there were.
 	Count uint64
-	// Inlined says that these are not calls: the callee was inlined where it stands in the source, and Count is how often it was entered there.
+	// Inlined says that these are not calls: the callee was inlined where it stands in the source, and Count is how
+	// often it was entered there.
 	Inlined bool
-	// Counts are what the callee cost and what it called, from being called to coming back: its inclusive cost. A function
-	// that calls itself, at once or by others, has the inner calls' cost in that of the outer ones, too.
+	// Counts are what the callee cost and what it called, from being called to coming back: its inclusive cost. A
+	// function that calls itself, at once or by others, has the inner calls' cost in that of the outer ones, too.
 	Counts []uint64
 }
 
@@ -59,10 +61,12 @@ type Jump struct {
 	Func Func
 	File string // where the jump stands
 	Line int
-	// TargetFunc is the name of the function where it leads: that of Func, but for functions that were inlined. TargetFile and TargetLine are the place there.
+	// TargetFunc is the name of the function where it leads: that of Func, but for functions that were inlined.
+	// TargetFile and TargetLine are the place there.
 	TargetFunc, TargetFile string
 	TargetLine             int
-	// Conditional says that it may go on behind it. Count is how often it jumped, Executed how often a conditional one was executed.
+	// Conditional says that it may go on behind it. Count is how often it jumped, Executed how often a conditional one
+	// was executed.
 	Conditional     bool
 	Count, Executed uint64
 }
@@ -213,13 +217,14 @@ func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 	addSaturated(g.CostsAt(g.Centre(fn, file, line)), counts)
 }
 
-// Centre returns the number of the cost centre (fn, file, line), which it makes if there is none. Numbers begin at 0 and stay valid.
+// Centre returns the number of the cost centre (fn, file, line), which it makes if there is none. Numbers begin at 0
+// and stay valid.
 func (g *CallGraph) Centre(fn Func, file string, line int) int {
 	return int(g.costs.at(g.costKey(fn, file, line), g.events))
 }
 
-// CostsAt returns what cost centre i costs itself, one count per event, to be changed before anything else is added: who counts may have to take back what came too early, so that
-// differences are added modulo 2^64.
+// CostsAt returns what cost centre i costs itself, one count per event, to be changed before anything else is added:
+// who counts may have to take back what came too early, so that differences are added modulo 2^64.
 func (g *CallGraph) CostsAt(i int) []uint64 { return g.costs.rowOf(int32(i), g.events) }
 
 func (g *CallGraph) costKey(fn Func, file string, line int) costKey {

@@ -41,7 +41,8 @@ func (p *Profile) Difference(q *Profile) string {
 	return differ(events, events, p.Graph.list(), q.Graph.list(), insnOrder)
 }
 
-// list returns costs, calls and jumps as differ compares them: their counts are the number of calls or jumps, 0 for costs, and the events'.
+// list returns costs, calls and jumps as differ compares them: their counts are the number of calls or jumps, 0 for
+// costs, and the events'.
 func (g *CallGraph) list() (out []Insn) {
 	for c := range g.Costs {
 		in := Insn{Object: c.Func.Object, File: c.File, Func: c.Func.Name, Line: c.Line, Counts: append([]uint64{0}, c.Counts...)}

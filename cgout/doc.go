@@ -11,8 +11,9 @@
 // Count, which has no bound. The syntax is that of cg_annotate 3.22 and later,
 // which is wider than what Cachegrind writes.
 //
-// A profile may have a CallGraph. Callgrind's format has room for it: WriteCallgrind writes that, and whatever reads profiles reads it, what
-// Callgrind wrote, too; its calls are known to Read alone. CallGraph.Functions adds a graph up by function, which is where inclusive costs, callers and callees are.
+// A profile may have a CallGraph. Callgrind's format has room for it: WriteCallgrind writes that, and whatever reads
+// profiles reads it, what Callgrind wrote, too; its calls are known to Read alone. CallGraph.Functions adds a graph up
+// by function, which is where inclusive costs, callers and callees are.
 //
 // Errors in a profile read `file:line: message`, in the words of cg_annotate.
 //

@@ -6,31 +6,34 @@ import (
 	"slices"
 )
 
-// A FunctionGraph is a CallGraph by function: what each costs itself and with what it calls, who calls it, and whom it calls. It holds
-// all functions that cost something, call or are called.
+// A FunctionGraph is a CallGraph by function: what each costs itself and with what it calls, who calls it, and whom it
+// calls. It holds all functions that cost something, call or are called.
 type FunctionGraph struct {
 	// Functions are sorted by object, file and name.
 	Functions []*Function
-	// Cycles are sets of two or more functions that call each other in a circle. The one that costs most, inclusively and by the first event, is the
-	// first; its number is 1.
+	// Cycles are sets of two or more functions that call each other in a circle. The one that costs most, inclusively
+	// and by the first event, is the first; its number is 1.
 	Cycles []*Cycle
 	// Totals are the costs of all functions.
 	Totals []uint64
 }
 
-// A Function is a node of a FunctionGraph. Costs are one count for each event. A sum that does not fit stays at the greatest value.
+// A Function is a node of a FunctionGraph. Costs are one count for each event. A sum that does not fit stays at the
+// greatest value.
 type Function struct {
 	Func
 	// Line is where the function begins, 0 if it was never called or that is not known.
 	Line int
 	// Self is what it costs without the functions that it calls.
 	Self []uint64
-	// Inclusive is what it costs with them. Calls of itself are not counted twice. Of a function in a cycle calls do not tell how much of
-	// the cycle's cost is its own and below it: Inclusive is the most that it can be, which is never more than the cycle's. It is never more than Totals.
+	// Inclusive is what it costs with them. Calls of itself are not counted twice. Of a function in a cycle calls do
+	// not tell how much of the cycle's cost is its own and below it: Inclusive is the most that it can be, which is
+	// never more than the cycle's. It is never more than Totals.
 	Inclusive []uint64
 	// Called is how often it was called, by itself too.
 	Called uint64
-	// Callers are the calls to it, Callees those that it made. Those with the greatest inclusive cost of the first event come first.
+	// Callers are the calls to it, Callees those that it made. Those with the greatest inclusive cost of the first
+	// event come first.
 	Callers, Callees []*Arc
 	// Cycle is the cycle that the function is part of, nil if none. Calling itself alone makes none.
 	Cycle *Cycle
@@ -49,7 +52,8 @@ func (f *Function) Label() string {
 // An Arc is all calls of one function by another.
 type Arc struct {
 	Caller, Callee *Function
-	// Count is how many calls there were, Counts their inclusive cost. That of an arc within a cycle holds the cost of calls further in more than once.
+	// Count is how many calls there were, Counts their inclusive cost. That of an arc within a cycle holds the cost of
+	// calls further in more than once.
 	Count  uint64
 	Counts []uint64
 	// Sites are the source lines that call, sorted by file and line.
@@ -61,8 +65,8 @@ func (a *Arc) Recursive() bool {
 	return a.Caller == a.Callee || a.Caller.Cycle != nil && a.Caller.Cycle == a.Callee.Cycle
 }
 
-// Inclusive is what the calls cost, inclusively and once: Counts, but where calls are recursive no more than the caller and the callee cost, each
-// of which is the most that it can be.
+// Inclusive is what the calls cost, inclusively and once: Counts, but where calls are recursive no more than the caller
+// and the callee cost, each of which is the most that it can be.
 func (a *Arc) Inclusive() []uint64 {
 	if !a.Recursive() {
 		return a.Counts
@@ -156,7 +160,8 @@ func (a *Arc) add(c Call) {
 	a.Sites = append(a.Sites, CallSite{c.File, c.Line, c.Count, slices.Clone(c.Counts)})
 }
 
-// findCycles finds the strongly connected components of the graph by Tarjan's algorithm, without recursion: a graph may be deep.
+// findCycles finds the strongly connected components of the graph by Tarjan's algorithm, without recursion: a graph may
+// be deep.
 func (fg *FunctionGraph) findCycles() {
 	type visit struct{ f, next int } // next: which callee comes next
 	const done = -1
@@ -239,7 +244,8 @@ func (fg *FunctionGraph) addCycle(members []int) {
 	fg.Cycles = append(fg.Cycles, c)
 }
 
-// include computes the inclusive cost and sorts the calls. Totals are of all functions: in files of Callgrind's calls may cost a little more.
+// include computes the inclusive cost and sorts the calls. Totals are of all functions: in files of Callgrind's calls
+// may cost a little more.
 func (f *Function) include(totals []uint64) {
 	f.Inclusive = slices.Clone(f.Self)
 	for _, a := range f.Callees {

@@ -45,7 +45,8 @@ func dumpFunctions(fg *FunctionGraph) (lines []string) {
 }
 
 func TestFunctions(t *testing.T) {
-	// m calls a, which calls itself and d. m calls b; b and c call each other, c calls d. The cycle of e and f is not reached from m.
+	// m calls a, which calls itself and d. m calls b; b and c call each other, c calls d. The cycle of e and f is not
+	// reached from m.
 	g := graphOf(map[string]uint64{"m": 1, "a": 10, "b": 20, "c": 30, "d": 40, "e": 3, "f": 0},
 		[]string{"m>a", "a>a", "a>d", "m>b", "b>c", "c>b", "c>d", "b>c", "e>f", "f>e"}, 25, 20, 15, 75, 50, 20, 25, 10, 5, 4)
 	require.Equal(t, []string{

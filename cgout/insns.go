@@ -25,9 +25,9 @@ import (
 //	fn=main
 //	401126 12 4889c8 100 3 mov rax,rcx
 //
-// The last is an instruction: its address (hexadecimal, as the object numbers it), its line, its bytes, a count
-// for each event, and its text. Instructions ascend by object and address. No line says "events:": KCachegrind takes what has one, and a name that begins
-// with that of the file it opens, for a further part of that.
+// The last is an instruction: its address (hexadecimal, as the object numbers it), its line, its bytes, a count for
+// each event, and its text. Instructions ascend by object and address. No line says "events:": KCachegrind takes what
+// has one, and a name that begins with that of the file it opens, for a further part of that.
 type Insns struct {
 	Events []string
 	List   []Insn

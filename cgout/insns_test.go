@@ -39,7 +39,8 @@ func TestInsnsRoundTrip(t *testing.T) {
 	require.Equal(t, insnsText, b.String())
 }
 
-// TestInsnsAreNoPart: KCachegrind reads, as parts of what it opens, all files whose names begin with that one's and which have a line "events:" near their beginning.
+// TestInsnsAreNoPart: KCachegrind reads, as parts of what it opens, all files whose names begin with that one's and
+// which have a line "events:" near their beginning.
 func TestInsnsAreNoPart(t *testing.T) {
 	s, err := cgout.ReadInsns("a", strings.NewReader(insnsText))
 	require.NoError(t, err)

@@ -15,10 +15,12 @@ type Profile struct {
 	// Insns are the same counts by instruction, nil if they are not known. WriteFile writes them to a
 	// file of their own; Read, Merge and Diff leave them out.
 	Insns *Insns
-	// Graph is who called whom, nil if it is not known. WriteCallgrind writes it and Read reads it; Write and Merger leave it out.
+	// Graph is who called whom, nil if it is not known. WriteCallgrind writes it and Read reads it; Write and Merger
+	// leave it out.
 	Graph *CallGraph
-	// Thread is the number of the thread that the counts are of, from 1 on, 0 if they are of all. Threads are the profiles of threads that add up to
-	// this one, if they were counted apart. WriteCallgrind writes a Thread and Read reads it; all other functions leave both out.
+	// Thread is the number of the thread that the counts are of, from 1 on, 0 if they are of all. Threads are the
+	// profiles of threads that add up to this one, if they were counted apart. WriteCallgrind writes a Thread and Read
+	// reads it; all other functions leave both out.
 	Thread  int
 	Threads []*Profile
 
@@ -102,7 +104,8 @@ func saturated(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Merge adds the counts of q to p, and its call graph if both have one, or if p is empty. Descriptions and command stay p's.
+// Merge adds the counts of q to p, and its call graph if both have one, or if p is empty. Descriptions and command stay
+// p's.
 func (p *Profile) Merge(q *Profile) error {
 	if !slices.Equal(p.Events, q.Events) {
 		return fmt.Errorf("cgout: events %q do not match %q", q.Events, p.Events)

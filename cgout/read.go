@@ -12,9 +12,9 @@ const Unspecified = "<unspecified>"
 // Unknown is the file or function of code of which nothing is known.
 const Unknown = "???"
 
-// Read reads a profile. Errors call it name. The summary must be there and equal
-// the sum of the counts. Unlike cg_annotate, Read refuses numbers that are
-// negative or do not fit, and files without events. It reads Callgrind's format, too, with the call graph; its parts are added up.
+// Read reads a profile. Errors call it name. The summary must be there and equal the sum of the counts. Unlike
+// cg_annotate, Read refuses numbers that are negative or do not fit, and files without events. It reads Callgrind's
+// format, too, with the call graph; its parts are added up.
 func Read(name string, r io.Reader) (*Profile, error) {
 	data, err := ReadAll(name, r)
 	if err != nil {

@@ -61,8 +61,8 @@ const (
 	missingCounts, missingPerByte = 1 << 20, 8
 )
 
-// NewScanner returns a Scanner of data. Errors call it name. A file in Callgrind's format is scanned as the profile that it has, its calls left
-// out.
+// NewScanner returns a Scanner of data. Errors call it name. A file in Callgrind's format is scanned as the profile
+// that it has, its calls left out.
 func NewScanner(name string, data []byte) *Scanner {
 	if !isCallgrind(data) {
 		return newScanner(name, data)
@@ -254,8 +254,8 @@ func (s *Scanner) header(line []byte, ended bool) bool {
 	return true
 }
 
-// whatElse says what a file is that has nothing of a profile, and what helps; line is its first one. It says nothing of a profile that is
-// broken, nor of an empty file.
+// whatElse says what a file is that has nothing of a profile, and what helps; line is its first one. It says nothing of
+// a profile that is broken, nor of an empty file.
 func (s *Scanner) whatElse(line []byte) string {
 	if s.lineno > 1 || len(line)+len(s.rest) == 0 {
 		return ""

@@ -86,8 +86,8 @@ func (p *Profile) WriteFile(path string) error {
 	return p.WriteFileContext(context.Background(), path)
 }
 
-// WriteFileContext does the same, but waits no longer than half a second for somebody to read what path stands for once ctx
-// is done.
+// WriteFileContext does the same, but waits no longer than half a second for somebody to read what path stands for once
+// ctx is done.
 func (p *Profile) WriteFileContext(ctx context.Context, path string) error {
 	if p.Insns == nil {
 		return WriteFiles(ctx, path, p.WriteFormat, nil)
@@ -103,7 +103,8 @@ func (p *Profile) WriteFormat(w io.Writer) error {
 	return p.Write(w)
 }
 
-// WriteFiles is WriteFileContext for a profile, and its counts by instruction unless insns is nil, that somebody else writes.
+// WriteFiles is WriteFileContext for a profile, and its counts by instruction unless insns is nil, that somebody else
+// writes.
 func WriteFiles(ctx context.Context, path string, profile, insns func(io.Writer) error) error {
 	var err error
 	switch {

@@ -25,8 +25,8 @@ func (m *Manifest) RunBuild(ctx context.Context, log io.Writer) error {
 	return nil
 }
 
-// Base is the commit from which this revision of the manifest's git repository has parted from another one, which is what a change of it is
-// compared with: of a revision that is older, it is that.
+// Base is the commit from which this revision of the manifest's git repository has parted from another one, which is
+// what a change of it is compared with: of a revision that is older, it is that.
 func (m *Manifest) Base(ctx context.Context, revision string) (commit string, err error) {
 	if _, err := m.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}"); err != nil {
 		hint := ""
@@ -47,8 +47,8 @@ func (m *Manifest) IsHead(ctx context.Context, commit string) bool {
 	return err == nil && head == commit
 }
 
-// At returns the same benchmarks in a commit of the git repository that the manifest is in: in a worktree of its own, built by the
-// manifest's command if it has one. What that says goes to log. remove removes the worktree.
+// At returns the same benchmarks in a commit of the git repository that the manifest is in: in a worktree of its own,
+// built by the manifest's command if it has one. What that says goes to log. remove removes the worktree.
 func (m *Manifest) At(ctx context.Context, commit string, log io.Writer) (other *Manifest, remove func() error, err error) {
 	prefix, err := m.git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {

@@ -19,8 +19,8 @@ type Baseline map[string]*Counts
 type Counts struct {
 	// Events has the count of each event, for the whole run.
 	Events map[string]uint64
-	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have limits, those below
-	// the manifest's directory with a thousandth of all at least, and others with a two hundredth.
+	// Functions has the functions' own counts of the benchmark's first event, by "file:function": those that have
+	// limits, those below the manifest's directory with a thousandth of all at least, and others with a two hundredth.
 	Functions map[string]uint64
 	// whole says that no function was left out.
 	whole bool
@@ -55,8 +55,9 @@ var (
 	unescape = strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r")
 )
 
-// ReadBaseline reads a baseline. Each line has a benchmark, a kind, a name and a value, separated by tabs, with `\t`, `\n`, `\r` and `\\`
-// for a tab, the ends of lines and a backslash in them; lines that begin with # are comments. Errors begin with the line's number.
+// ReadBaseline reads a baseline. Each line has a benchmark, a kind, a name and a value, separated by tabs, with `\t`,
+// `\n`, `\r` and `\\` for a tab, the ends of lines and a backslash in them; lines that begin with # are comments.
+// Errors begin with the line's number.
 func ReadBaseline(r io.Reader) (Baseline, error) {
 	b := Baseline{}
 	s := bufio.NewScanner(r)
@@ -175,7 +176,8 @@ func (b Baseline) Keep(m *Manifest) {
 	}
 }
 
-// Write writes b, sorted. Between the lines of two benchmarks are some that never change, so that git does not take changes of both for one.
+// Write writes b, sorted. Between the lines of two benchmarks are some that never change, so that git does not take
+// changes of both for one.
 func (b Baseline) Write(w io.Writer) error {
 	var out bytes.Buffer
 	out.WriteString(baselineHead)

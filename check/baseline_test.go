@@ -82,7 +82,8 @@ func TestGitMerges(t *testing.T) {
 	require.EqualValues(t, 20, b["b"].Events["Ir"])
 }
 
-// TestUnion reads a baseline in which two branches that have built the program each were joined: either build is as before.
+// TestUnion reads a baseline in which two branches that have built the program each were joined: either build is as
+// before.
 func TestUnion(t *testing.T) {
 	b, err := ReadBaseline(strings.NewReader("a\tevent\tIr\t1\na\tmade-by\tprogram\tx\na\tmade-by\tprogram\ty\na\tmade-by\tprogram\tx\n"))
 	require.NoError(t, err)

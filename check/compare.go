@@ -24,7 +24,8 @@ const (
 // A Report has a Result for each benchmark, in the order of the manifest.
 type Report struct {
 	Results []Result
-	// Dir is the manifest's directory as its user named it, or from the top of the repository on: files of annotations are below it.
+	// Dir is the manifest's directory as its user named it, or from the top of the repository on: files of annotations
+	// are below it.
 	Dir string
 	// Against says what it is compared with, if that is not the baseline.
 	Against string
@@ -40,8 +41,9 @@ type Result struct {
 	Err error
 	// Changes are the events, then the functions that have limits.
 	Changes []Change
-	// Functions are what moved the first event, by how much, the most first. Own is the sum of those whose source is below the
-	// manifest's directory, Elsewhere the rest of the change: libraries, the loader, and functions too small to be kept.
+	// Functions are what moved the first event, by how much, the most first. Own is the sum of those whose source is
+	// below the manifest's directory, Elsewhere the rest of the change: libraries, the loader, and functions too small
+	// to be kept.
 	Functions      []Moved
 	Own, Elsewhere int64
 	// Now is what was counted, nil if that failed.
@@ -67,8 +69,8 @@ func (c Change) Delta() int64 { return int64(c.New - c.Old) }
 type Moved struct {
 	File, Func string
 	Old, New   uint64
-	// Gone and Added say that it is in one of both only. Small says that the baseline does not have it: it was not there, or counted too
-	// little to be kept, so that Old is 0.
+	// Gone and Added say that it is in one of both only. Small says that the baseline does not have it: it was not
+	// there, or counted too little to be kept, so that Old is 0.
 	Gone, Added, Small bool
 	// Lines are its busiest lines now.
 	Lines []Line

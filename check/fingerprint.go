@@ -14,7 +14,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// fingerprint says what the counts depend on. seen are the files by the names that results have, opened those of the host that were opened.
+// fingerprint says what the counts depend on. seen are the files by the names that results have, opened those of the
+// host that were opened.
 func (m *Manifest) fingerprint(b *Benchmark, cfg *cgemu.Config, res *cgemu.Result, names *sourceNames, seen *guestFiles, opened map[string]bool, out map[string]string) error {
 	out["counting"] = cgemu.CountingRules
 	out["cpu"] = res.CPU
@@ -102,7 +103,8 @@ const (
 	inputPrefix   = "input "
 )
 
-// inputs are the files that arguments name and that were read. Where the run may change files they are not told from what it writes.
+// inputs are the files that arguments name and that were read. Where the run may change files they are not told from
+// what it writes.
 func inputs(cfg *cgemu.Config, seen *guestFiles, opened map[string]bool) (files []string) {
 	if cfg.Isolate == "" && !cfg.Overlay && !cfg.ReadOnly {
 		return nil

@@ -149,7 +149,8 @@ func encodeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// WriteMarkdown writes r for a pull request or a step's summary: a table, and below it what moved the benchmarks that changed.
+// WriteMarkdown writes r for a pull request or a step's summary: a table, and below it what moved the benchmarks that
+// changed.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	t := &text{}
 	if r.Against != "" {
@@ -261,7 +262,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	return err
 }
 
-// stale is why a benchmark that went beyond no limit does not pass: the baseline has to be written first. It is "" otherwise.
+// stale is why a benchmark that went beyond no limit does not pass: the baseline has to be written first. It is ""
+// otherwise.
 func (r *Report) stale(x *Result) string {
 	switch {
 	case x.Verdict == Unlike:
@@ -287,7 +289,8 @@ func (r *Result) headline() string {
 	return r.Name + ": " + strings.Join(parts, ", ")
 }
 
-// place is where a regression is shown in a source: the busiest line of the function of the project that grew most; "" if none is known.
+// place is where a regression is shown in a source: the busiest line of the function of the project that grew most; ""
+// if none is known.
 func (r *Report) place(x *Result) (file string, line int, fn string) {
 	for _, f := range x.Functions {
 		if f.Delta() <= 0 || !ours(f.File) {
@@ -302,8 +305,8 @@ func (r *Report) place(x *Result) (file string, line int, fn string) {
 	return "", 0, ""
 }
 
-// WriteGitHub writes workflow commands of GitHub Actions: an annotation for each regression, at the function that grew most, and for
-// each benchmark that failed. A log that has nothing to say is empty.
+// WriteGitHub writes workflow commands of GitHub Actions: an annotation for each regression, at the function that grew
+// most, and for each benchmark that failed. A log that has nothing to say is empty.
 func (r *Report) WriteGitHub(w io.Writer) error {
 	t := &text{}
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
@@ -344,8 +347,8 @@ type codeQuality struct {
 	} `json:"location"`
 }
 
-// WriteCodeQuality writes the regressions, and what the baseline lacks, as issues of GitLab's code quality. One whose place is not known is at the
-// manifest.
+// WriteCodeQuality writes the regressions, and what the baseline lacks, as issues of GitLab's code quality. One whose
+// place is not known is at the manifest.
 func (r *Report) WriteCodeQuality(w io.Writer) error {
 	issues := []codeQuality{}
 	for i := range r.Results {
@@ -368,8 +371,8 @@ func (r *Report) WriteCodeQuality(w io.Writer) error {
 	return encodeJSON(w, issues)
 }
 
-// WriteBenchfmt writes what was counted now in the format of Go's benchmarks, for benchstat: one run, events as units, of which benchstat is told
-// that they are exact.
+// WriteBenchfmt writes what was counted now in the format of Go's benchmarks, for benchstat: one run, events as units,
+// of which benchstat is told that they are exact.
 func (r *Report) WriteBenchfmt(w io.Writer) error {
 	t := &text{}
 	var units []string

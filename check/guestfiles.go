@@ -13,10 +13,12 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// guestFiles are the files of a run by the names that its results have: those of the host or, with an image, those that the guest sees.
+// guestFiles are the files of a run by the names that its results have: those of the host or, with an image, those that
+// the guest sees.
 type guestFiles struct {
 	image *cgemu.Image // nil without one
-	// binds are the directories of the host that the guest sees in the image, with absolute paths: first that of Config.Isolate, if there is one.
+	// binds are the directories of the host that the guest sees in the image, with absolute paths: first that of
+	// Config.Isolate, if there is one.
 	binds []cgemu.Bind
 }
 

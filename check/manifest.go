@@ -29,7 +29,8 @@ const ManifestName = "cgemu.toml"
 type Manifest struct {
 	// Baseline is the file with the counts to compare with, relative to the manifest's directory.
 	Baseline string `toml:"baseline"`
-	// Build is a command that makes the programs, run in the manifest's directory: with --build, and in the other revision of --against.
+	// Build is a command that makes the programs, run in the manifest's directory: with --build, and in the other
+	// revision of --against.
 	Build []string `toml:"build"`
 	// Defaults hold for all benchmarks that do not say otherwise.
 	Defaults Settings `toml:"defaults"`
@@ -63,12 +64,14 @@ type Settings struct {
 	Stdin string `toml:"stdin"`
 	// Env are the variables that the program sees, and no others but the image's.
 	Env map[string]string `toml:"env"`
-	// Isolate is the directory that the program finds at /work, relative to the manifest's: true, the default, is the manifest's own, false leaves
-	// the host's files as they are. See cgemu.Config.
+	// Isolate is the directory that the program finds at /work, relative to the manifest's: true, the default, is the
+	// manifest's own, false leaves the host's files as they are. See cgemu.Config.
 	Isolate any `toml:"isolate"`
-	// Image is a container image, or an archive of a root directory, that has the guest's files, relative to the manifest's directory: FILE or FILE:TAG.
+	// Image is a container image, or an archive of a root directory, that has the guest's files, relative to the
+	// manifest's directory: FILE or FILE:TAG.
 	Image string `toml:"image"`
-	// Volumes are directories of the host that the guest sees in the image: DIR:PATH or DIR:PATH:ro, with a DIR relative to the manifest's directory.
+	// Volumes are directories of the host that the guest sees in the image: DIR:PATH or DIR:PATH:ro, with a DIR
+	// relative to the manifest's directory.
 	Volumes []string `toml:"volumes"`
 	// Status is the exit status that is expected.
 	Status int `toml:"status"`
@@ -86,7 +89,8 @@ type Settings struct {
 	To            []string `toml:"to"`
 	// MaxInsns ends a run that takes more instructions: it fails.
 	MaxInsns uint64 `toml:"max-insns"`
-	// Children says whether what other processes count that the program starts is added to its counts: it is unless this is false.
+	// Children says whether what other processes count that the program starts is added to its counts: it is unless
+	// this is false.
 	Children *bool `toml:"trace-children"`
 }
 
@@ -159,7 +163,8 @@ func Parse(text []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// exactKeys refuses keys that the decoder takes although their case is another one. It returns the tables of the benchmarks.
+// exactKeys refuses keys that the decoder takes although their case is another one. It returns the tables of the
+// benchmarks.
 func exactKeys(text []byte) (tables []map[string]any, err error) {
 	var all map[string]any
 	if err := toml.Unmarshal(text, &all); err != nil {

@@ -52,7 +52,8 @@ func ReadJSON(r io.Reader) (*Report, error) {
 	return out, nil
 }
 
-// Merge joins the reports of several machines, each of which ran a part of the benchmarks: one that none has failed. The order is the manifest's.
+// Merge joins the reports of several machines, each of which ran a part of the benchmarks: one that none has failed.
+// The order is the manifest's.
 func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 	if err := m.sameBuild(reports); err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func (m *Manifest) Merge(reports ...*Report) (*Report, error) {
 	return out, nil
 }
 
-// sameBuild refuses reports in which a program of the project is not the same: they are of different builds, and their counts are no result of either.
+// sameBuild refuses reports in which a program of the project is not the same: they are of different builds, and their
+// counts are no result of either.
 func (m *Manifest) sameBuild(reports []*Report) error {
 	type program struct{ dir, path string }
 	first := map[program]*Result{}

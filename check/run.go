@@ -22,8 +22,8 @@ import (
 	"github.com/cgemu/cgemu/internal/glob"
 )
 
-// The least part of all counts that a function has which is kept in a baseline, one in so many: of the benchmark's own code, and of other
-// code, as libraries.
+// The least part of all counts that a function has which is kept in a baseline, one in so many: of the benchmark's own
+// code, and of other code, as libraries.
 const (
 	ownShare   = 1000
 	otherShare = 200
@@ -37,7 +37,8 @@ type Measurement struct {
 	All map[string]uint64
 	// Lines are the busiest lines of each function of Functions, by its first event, the busiest first.
 	Lines map[string][]Line
-	// Result is what the run left. Its profile has the counts of other processes and of dumps, too, and Children is empty.
+	// Result is what the run left. Its profile has the counts of other processes and of dumps, too, and Children is
+	// empty.
 	Result *cgemu.Result
 }
 
@@ -51,8 +52,8 @@ type Line struct {
 // maxLines is how many lines of a function are kept.
 const maxLines = 3
 
-// Run runs a benchmark. An error says what is wrong with the program or the manifest: that it is not there, that it ended in another
-// way than expected, that nothing was counted.
+// Run runs a benchmark. An error says what is wrong with the program or the manifest: that it is not there, that it
+// ended in another way than expected, that nothing was counted.
 func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) {
 	cfg, err := m.config(b)
 	if err != nil {
@@ -86,8 +87,8 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 	return now, err
 }
 
-// RunConfig is Run for a configuration that was made elsewhere: of b it takes what is expected and compared. Standard error and messages
-// go into the error, unless the configuration says where to.
+// RunConfig is Run for a configuration that was made elsewhere: of b it takes what is expected and compared. Standard
+// error and messages go into the error, unless the configuration says where to.
 func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config) (*Measurement, error) {
 	cfg := *c
 	var said, logged bytes.Buffer

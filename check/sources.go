@@ -12,13 +12,15 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// sourceNames names source files as baselines do: the same in every clone, wherever the manifest lies in it and wherever the program was built. Those
-// of the project are relative to the manifest's directory, with ".." for what lies above it; others begin with "/" or "./".
+// sourceNames names source files as baselines do: the same in every clone, wherever the manifest lies in it and
+// wherever the program was built. Those of the project are relative to the manifest's directory, with ".." for what
+// lies above it; others begin with "/" or "./".
 type sourceNames struct {
-	// dir is the manifest's directory, and top the directory above it, or itself, below which all is the project's. Neither is behind a symbolic
-	// link; given is dir as it was named.
+	// dir is the manifest's directory, and top the directory above it, or itself, below which all is the project's.
+	// Neither is behind a symbolic link; given is dir as it was named.
 	dir, top, given string
-	// module is the path of the Go module that the program is of, moduleDir its directory: -trimpath names files by the one for the other.
+	// module is the path of the Go module that the program is of, moduleDir its directory: -trimpath names files by the
+	// one for the other.
 	module, moduleDir string
 	// builtIn is the directory that was the place of nowIn where the program was built, "" if that is not known.
 	builtIn, nowIn string
@@ -150,7 +152,8 @@ func (s *sourceNames) relative(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// findBuilt finds where the program was built, if not one of its files is known here: where most of their paths end as those of files of the project do.
+// findBuilt finds where the program was built, if not one of its files is known here: where most of their paths end as
+// those of files of the project do.
 func (s *sourceNames) findBuilt(files []string) {
 	type place struct{ builtIn, nowIn string }
 	found := map[place]int{}
@@ -172,7 +175,8 @@ func (s *sourceNames) findBuilt(files []string) {
 	}
 }
 
-// sameEnd finds a file of the project whose path ends as that of file does, as far as possible: the directories in which this end is.
+// sameEnd finds a file of the project whose path ends as that of file does, as far as possible: the directories in
+// which this end is.
 func (s *sourceNames) sameEnd(file string) (builtIn, nowIn string, ok bool) {
 	for i := range file {
 		if file[i] != '/' {

@@ -20,7 +20,8 @@ func tree(t *testing.T, files ...string) string {
 	return dir
 }
 
-// TestSourceNames names files of programs whose manifest lies in a directory of the repository, as it is in another clone.
+// TestSourceNames names files of programs whose manifest lies in a directory of the repository, as it is in another
+// clone.
 func TestSourceNames(t *testing.T) {
 	top := tree(t, ".git", "wordrep.c", "lib/hash.c", "bench/cgemu.toml", "bench/gen.c")
 	require.NoError(t, os.Symlink(top, top+"-link"))
@@ -70,7 +71,8 @@ func TestSourceNamesElsewhere(t *testing.T) {
 	require.Equal(t, "/build/p/src/b.c", s.name("/build/p/src/b.c"))
 }
 
-// TestSourceNamesTrimpath names files of a Go program that was built with -trimpath: by its module, which this test binary is of.
+// TestSourceNamesTrimpath names files of a Go program that was built with -trimpath: by its module, which this test
+// binary is of.
 func TestSourceNamesTrimpath(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

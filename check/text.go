@@ -14,8 +14,9 @@ import (
 // maxMoved is how many functions of a benchmark are shown.
 const maxMoved = 8
 
-// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at the end in what several
-// differ from their baselines, and how many benchmarks there are of which verdict. Benchmarks that are as before take one line.
+// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at
+// the end in what several differ from their baselines, and how many benchmarks there are of which verdict. Benchmarks
+// that are as before take one line.
 func (r *Report) WriteText(w io.Writer) error {
 	t := r.newText()
 	if r.Against != "" {
@@ -44,7 +45,8 @@ type text struct {
 	strings.Builder
 	// update is the command by which the baseline takes today's counts.
 	update string
-	// shared are lines about differences that several benchmarks have, with the names of these: they are said once, at the end.
+	// shared are lines about differences that several benchmarks have, with the names of these: they are said once, at
+	// the end.
 	shared map[string][]string
 }
 

@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// Files that dwz has made smaller have what several of them say in one other file, which .gnu_debugaltlink names: forms of GNU's, DW_FORM_GNU_ref_alt and
-// DW_FORM_GNU_strp_alt, refer to its entries and names.
+// Files that dwz has made smaller have what several of them say in one other file, which .gnu_debugaltlink names: forms
+// of GNU's, DW_FORM_GNU_ref_alt and DW_FORM_GNU_strp_alt, refer to its entries and names.
 
 // loadAlt reads that file, nil if m names none, or it cannot be read.
 func (o *Object) loadAlt(m *image) *debugInfo {

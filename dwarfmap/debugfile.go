@@ -62,7 +62,8 @@ func (s stoppable) Read(b []byte) (int, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// DebugFile returns the path of the separate debug file that names and lines are taken from where the object has none, "" if there is none or none is needed.
+// DebugFile returns the path of the separate debug file that names and lines are taken from where the object has none,
+// "" if there is none or none is needed.
 func (o *Object) DebugFile() string {
 	if hasAll(o.main, []string{".symtab", ".debug_line"}) {
 		return ""

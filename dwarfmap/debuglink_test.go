@@ -32,7 +32,8 @@ func linkedELF(t *testing.T, link string) []byte {
 	return b.Bytes()
 }
 
-// TestDebugLinkStays checks that a file beside the object is looked for, and nowhere else, and that Resolve says which file that is.
+// TestDebugLinkStays checks that a file beside the object is looked for, and nowhere else, and that Resolve says which
+// file that is.
 func TestDebugLinkStays(t *testing.T) {
 	dir := t.TempDir()
 	for link, want := range map[string][]string{

@@ -13,7 +13,8 @@
 //   - A symbol is cut where the next one begins; what follows the inner of two
 //     nested symbols belongs to none.
 //
-// Go programs without symbols, or without DWARF, have their names from the table that the Go runtime uses itself (.gopclntab).
+// Go programs without symbols, or without DWARF, have their names from the table that the Go runtime uses itself
+// (.gopclntab).
 //
 // Opening an object reads its headers. Symbols are read by the first Lookup, and
 // of the line table only where its sequences begin (a sequence is a run of code with
@@ -46,11 +47,11 @@ type Options struct {
 	FullpathAfter []string
 	// ExtraDebugPaths are directories to search for separate debug files.
 	ExtraDebugPaths []string
-	// Fetch, if set, returns the path of the debug file with a build-id in hexadecimal that is not found otherwise, "" if there is none. It is to
-	// give up when done is closed.
+	// Fetch, if set, returns the path of the debug file with a build-id in hexadecimal that is not found otherwise, ""
+	// if there is none. It is to give up when done is closed.
 	Fetch func(buildID string, done <-chan struct{}) string
-	// Resolve, if set, returns the path to be opened for a file beside the object, false if there is none: a link there may lead to
-	// where the object's owner has nothing to say.
+	// Resolve, if set, returns the path to be opened for a file beside the object, false if there is none: a link there
+	// may lead to where the object's owner has nothing to say.
 	Resolve func(path string) (string, bool)
 	// Open, if set, opens regular files, objects and debug files: what paths mean is for it to say.
 	Open func(path string) (*os.File, error)
@@ -98,8 +99,8 @@ type Object struct {
 		in *Inlined
 	}
 
-	// goFuncs is the table of Go functions, nil if there is none or before goTable. goLines is the same if lines are taken from it,
-	// since there is no line table.
+	// goFuncs is the table of Go functions, nil if there is none or before goTable. goLines is the same if lines are
+	// taken from it, since there is no line table.
 	goFuncs, goLines *goTable
 	goKnown          bool
 
@@ -243,7 +244,8 @@ func (o *Object) Lookup(vaddr uint64) Loc {
 	return loc
 }
 
-// LookupRun returns the place of an address, and where what has the same place ends: at the next address if nothing is known of those behind it.
+// LookupRun returns the place of an address, and where what has the same place ends: at the next address if nothing is
+// known of those behind it.
 func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 	loc = Loc{File: Unknown, Func: Unknown}
 	if isDone(o.opts.Done) {

@@ -63,8 +63,8 @@ func (o *Object) fileOffset(vaddr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Unnamed returns the addresses around one that no function holds, [lo, hi), of which that is so, and whether they are those of a procedure linkage
-// table, whose entries lead to functions of other objects.
+// Unnamed returns the addresses around one that no function holds, [lo, hi), of which that is so, and whether they are
+// those of a procedure linkage table, whose entries lead to functions of other objects.
 func (o *Object) Unnamed(vaddr uint64) (lo, hi uint64, linkage bool) {
 	hi = math.MaxUint64
 	if o.symbolAt(vaddr) == nil {

@@ -8,9 +8,10 @@ import (
 	"sort"
 )
 
-// Go programs without DWARF have what was inlined in tables of their runtime: for each function one that says which inlined call is where
-// (the list of steps PCDATA_InlTreeIndex), and one of these calls (FUNCDATA_InlTree; runtime/symtabinl.go). They are read of programs that
-// Go 1.26 or later has linked, which say where the second ones are.
+// Go programs without DWARF have what was inlined in tables of their runtime: for each function one that says which
+// inlined call is where (the list of steps PCDATA_InlTreeIndex), and one of these calls (FUNCDATA_InlTree;
+// runtime/symtabinl.go). They are read of programs that Go 1.26 or later has linked, which say where the second ones
+// are.
 
 // A goInlined is what was inlined in one function.
 type goInlined struct {
@@ -28,7 +29,8 @@ type goCall struct {
 }
 
 const (
-	// Words of a function's record, behind the place of its code: how many lists of steps and how many tables it has, and where these are named.
+	// Words of a function's record, behind the place of its code: how many lists of steps and how many tables it has,
+	// and where these are named.
 	goLists     = 6
 	goCounts    = 9
 	goFirstList = 10
@@ -125,7 +127,8 @@ func (in *goInlined) at(addr uint64) int32 {
 	return in.parts[i].node
 }
 
-// goCall reads the inlined call n, to which the code at an address belongs, and those around it: depth is how many there are in it.
+// goCall reads the inlined call n, to which the code at an address belongs, and those around it: depth is how many
+// there are in it.
 func (o *Object) goCall(t *goTable, in *goInlined, code span, n int32, at uint64, depth int) (*Inlined, error) {
 	if c, known := in.calls[n]; known {
 		return c.in, nil
@@ -160,7 +163,8 @@ func (o *Object) goCall(t *goTable, in *goInlined, code span, n int32, at uint64
 	return f, nil
 }
 
-// readMemory reads what a program has at an address when it begins. It reports false if the file does not say all of that.
+// readMemory reads what a program has at an address when it begins. It reports false if the file does not say all of
+// that.
 func (m *image) readMemory(addr uint64, b []byte) bool {
 	for _, p := range m.elf.Progs {
 		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz && p.Filesz-(addr-p.Vaddr) >= uint64(len(b)) {

@@ -36,7 +36,8 @@ func TestGoInlined(t *testing.T) {
 	}
 }
 
-// withGoInlined is a program of one function of 16 bytes with a list of steps that says which inlined call is where, and calls.
+// withGoInlined is a program of one function of 16 bytes with a list of steps that says which inlined call is where,
+// and calls.
 func withGoInlined(t testing.TB, steps, calls string) *Object {
 	m := oneFunction()
 	m.names = "\x00main.f\x00main.g\x00main.h\x00"

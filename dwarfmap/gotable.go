@@ -11,8 +11,8 @@ import (
 )
 
 // A goTable is the table by which the Go runtime itself knows the functions, files and lines of a program
-// (cmd/link/internal/ld/pcln.go). It stays in programs that were stripped of symbols and DWARF. Files and lines are those of the
-// source, also where code was inlined, as in .debug_line.
+// (cmd/link/internal/ld/pcln.go). It stays in programs that were stripped of symbols and DWARF. Files and lines are
+// those of the source, also where code was inlined, as in .debug_line.
 type goTable struct {
 	text    uint64 // what offsets of code count from
 	entries []byte // of each function, and the end: where its code begins, and where in records it is described
@@ -25,11 +25,13 @@ type goTable struct {
 	records []byte
 
 	decoded map[uint64][]goRow // by number of the function
-	// inlined is what was inlined in functions, by their number; tables is where the tables are that say so, 0 before that is known.
+	// inlined is what was inlined in functions, by their number; tables is where the tables are that say so, 0 before
+	// that is known.
 	inlined map[uint64]*goInlined
 	tables  uint64
 	paths   map[uint32]string // files by place in files
-	// effort is how many bytes of steps may still be decoded: compilers do not make them too small for all functions once.
+	// effort is how many bytes of steps may still be decoded: compilers do not make them too small for all functions
+	// once.
 	effort int
 	room   *allowance
 	fail   func(error)
@@ -112,14 +114,15 @@ func (o *Object) parseGoTable(data []byte) (*goTable, error) {
 	return t, nil
 }
 
-// HasGoroutines reports whether the object has Go code that has the address of its goroutine in R14. That is so since Go 1.17; tables tell 1.18 from what was before.
+// HasGoroutines reports whether the object has Go code that has the address of its goroutine in R14. That is so since
+// Go 1.17; tables tell 1.18 from what was before.
 func (o *Object) HasGoroutines() bool {
 	t := o.goTable()
 	return t != nil && t.width == 4
 }
 
-// goText returns where the code of Go functions begins. Since Go 1.26 the table does not have it: the section .go.module does
-// (runtime.moduledata, text). In programs that Go's linker made alone it is where .text begins.
+// goText returns where the code of Go functions begins. Since Go 1.26 the table does not have it: the section
+// .go.module does (runtime.moduledata, text). In programs that Go's linker made alone it is where .text begins.
 func (o *Object) goText() uint64 {
 	const at = 22 * 8
 	data, err := o.main.data(".go.module")
@@ -298,8 +301,8 @@ func (t *goTable) path(file uint32) string {
 	return path
 }
 
-// asInDWARF returns the name that .debug_line gives a file, as read here: Go's linker has "." for the directory of compilation, and for
-// that of a file without one.
+// asInDWARF returns the name that .debug_line gives a file, as read here: Go's linker has "." for the directory of
+// compilation, and for that of a file without one.
 func asInDWARF(file string) string {
 	switch {
 	case strings.HasPrefix(file, "/"):

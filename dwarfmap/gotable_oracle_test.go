@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGoTableCgo has a stripped program that a C compiler's linker made, with C code in front of Go's, give Go's functions and lines where the
-// same program with symbols and DWARF has them.
+// TestGoTableCgo has a stripped program that a C compiler's linker made, with C code in front of Go's, give Go's
+// functions and lines where the same program with symbols and DWARF has them.
 func TestGoTableCgo(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -66,8 +66,9 @@ func openPath(t *testing.T, path string) *Object {
 	return o
 }
 
-// TestGoTable has programs without symbols and DWARF give the names that they have with both, as far as the Go runtime's table has
-// them: it has the names of types in functions with another dot, and of assembly functions without a suffix.
+// TestGoTable has programs without symbols and DWARF give the names that they have with both, as far as the Go
+// runtime's table has them: it has the names of types in functions with another dot, and of assembly functions without
+// a suffix.
 func TestGoTable(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ flags, trim string }{{"-s -w", "-trimpath=false"}, {"-w", "-trimpath=false"}, {"-s -w", "-trimpath"}} {
@@ -117,7 +118,8 @@ func starts(o *Object) map[string]uint64 {
 	return at
 }
 
-// TestGoTableElsewhere reads programs that may lie anywhere, and those without paths of the host, and compares with debug/gosym.
+// TestGoTableElsewhere reads programs that may lie anywhere, and those without paths of the host, and compares with
+// debug/gosym.
 func TestGoTableElsewhere(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"pie": {"-buildmode=pie", "-ldflags=-s -w"}, "trimpath": {"-trimpath", "-ldflags=-s -w"},

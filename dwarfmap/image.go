@@ -146,7 +146,8 @@ func (m *image) contents(s *elf.Section) ([]byte, error) {
 // gnuCompressed reports whether a section is compressed in the way of GNU tools.
 func gnuCompressed(s *elf.Section) bool { return strings.HasPrefix(s.Name, ".zdebug_") }
 
-// parts calls f with the contents of a section, in parts of a size: if it is not compressed, no more than one is in memory, until f returns.
+// parts calls f with the contents of a section, in parts of a size: if it is not compressed, no more than one is in
+// memory, until f returns.
 func (m *image) parts(s *elf.Section, size int, f func(part []byte)) error {
 	if gnuCompressed(s) || s.Flags&elf.SHF_COMPRESSED != 0 || s.Type == elf.SHT_NOBITS || s.FileSize <= uint64(size) || s.FileSize > maxSection {
 		all, err := m.contents(s)

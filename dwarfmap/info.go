@@ -53,7 +53,8 @@ type debugInfo struct {
 
 	form formReader
 	bias uint64 // what is added to its addresses
-	// units are in the order of the section; spans are the addresses that they say they have, and unbounded the units that do not say.
+	// units are in the order of the section; spans are the addresses that they say they have, and unbounded the units
+	// that do not say.
 	units     []*infoUnit
 	spans     []unitSpan
 	unbounded []*infoUnit

@@ -9,14 +9,15 @@ import (
 
 // An Inlined is a function that was inlined at one place.
 type Inlined struct {
-	// Func is its name, that of the function where it is not inlined. File and Line are where its source begins, Unknown and 0 if that is not
-	// known. CallFile and CallLine are where it is called, in Outer.
+	// Func is its name, that of the function where it is not inlined. File and Line are where its source begins,
+	// Unknown and 0 if that is not known. CallFile and CallLine are where it is called, in Outer.
 	Func     string
 	File     string
 	Line     int
 	CallFile string
 	CallLine int
-	// Outer is the function that it was inlined into if that is inlined itself, nil otherwise: it is what Lookup says then.
+	// Outer is the function that it was inlined into if that is inlined itself, nil otherwise: it is what Lookup says
+	// then.
 	Outer *Inlined
 }
 
@@ -32,7 +33,8 @@ type inlinedCode struct {
 	made    map[int32]*Inlined
 }
 
-// An inlineNode is a function inlined at one place: the index of that it was inlined into, -1 for none, and how many there are around it.
+// An inlineNode is a function inlined at one place: the index of that it was inlined into, -1 for none, and how many
+// there are around it.
 type inlineNode struct {
 	outer, depth       int32
 	callFile, callLine uint32
@@ -44,7 +46,8 @@ type inlinePart struct {
 	node int32
 }
 
-// maxInlineDepth is how many functions may be inlined into each other: what is inlined into the last one is taken for a part of that.
+// maxInlineDepth is how many functions may be inlined into each other: what is inlined into the last one is taken for a
+// part of that.
 const maxInlineDepth = 1000
 
 // Memory that these take.
@@ -60,9 +63,9 @@ type function struct {
 	line       int
 }
 
-// Inlined returns the innermost inlined function that an address belongs to, nil if it belongs to none. It reads
-// debug information that nothing else needs, of the compilation unit there: the first time .debug_info has to be read and inflated. Go programs
-// without it have a table of their own.
+// Inlined returns the innermost inlined function that an address belongs to, nil if it belongs to none. It reads debug
+// information that nothing else needs, of the compilation unit there: the first time .debug_info has to be read and
+// inflated. Go programs without it have a table of their own.
 func (o *Object) Inlined(vaddr uint64) *Inlined {
 	if o.lastInlined.has(vaddr) {
 		return o.lastInlined.in
@@ -84,8 +87,9 @@ func (o *Object) Inlined(vaddr uint64) *Inlined {
 	return nil
 }
 
-// Entered returns the inlined functions that are entered at an address: where the debug information says so, or else at the first address of each.
-// Compilers may have moved the instruction there out of the function, or have made several entries of one.
+// Entered returns the inlined functions that are entered at an address: where the debug information says so, or else at
+// the first address of each. Compilers may have moved the instruction there out of the function, or have made several
+// entries of one.
 func (o *Object) Entered(vaddr uint64) (list []*Inlined) {
 	for _, u := range o.unitsAt(vaddr) {
 		c := o.inlinedCode(u)
@@ -430,7 +434,8 @@ func (d *debugInfo) symbolAt(off uint64) []byte {
 	return d.chain(off, func(*debugInfo, *infoUnit, *entry) {})
 }
 
-// chain calls f with the entry at an offset of .debug_info and those that it stands for, up to the one that has the name, which it returns.
+// chain calls f with the entry at an offset of .debug_info and those that it stands for, up to the one that has the
+// name, which it returns.
 func (d *debugInfo) chain(off uint64, f func(d *debugInfo, u *infoUnit, e *entry)) (name []byte) {
 	for at, n := off, 0; at != 0 && n < 16; n++ {
 		if at&inAlt != 0 {
@@ -460,8 +465,8 @@ func (d *debugInfo) chain(off uint64, f func(d *debugInfo, u *infoUnit, e *entry
 	return name
 }
 
-// InlinedSymbols calls f with the symbols that functions would have of which debug information says that they were inlined, some several times,
-// until f returns false. It reads all of .debug_info.
+// InlinedSymbols calls f with the symbols that functions would have of which debug information says that they were
+// inlined, some several times, until f returns false. It reads all of .debug_info.
 func (o *Object) InlinedSymbols(f func(symbol string) bool) {
 	o.unitsAt(0)
 	if o.info == nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inlinedFrames are the functions at an address, from the inside out, with the place where each is executed. Of the innermost one that is the line
-// alone: its file is that of the line table, where Valgrind takes another one now and then.
+// inlinedFrames are the functions at an address, from the inside out, with the place where each is executed. Of the
+// innermost one that is the line alone: its file is that of the line table, where Valgrind takes another one now and
+// then.
 func inlinedFrames(o *Object, addr uint64) (list []string) {
 	loc := o.Lookup(addr)
 	place := strconv.Itoa(loc.Line)
@@ -60,8 +61,8 @@ func symbolizer(t *testing.T, prog string, addrs []uint64) (list [][]string) {
 	return list
 }
 
-// compareInlined compares what is inlined at all addresses that are executed, and at others all over the code, with what llvm-symbolizer says of the same
-// code in reference.
+// compareInlined compares what is inlined at all addresses that are executed, and at others all over the code, with
+// what llvm-symbolizer says of the same code in reference.
 func compareInlined(t *testing.T, prog, reference string) {
 	t.Helper()
 	o := openFile(t, prog)
@@ -109,8 +110,8 @@ func TestOracleInlined(t *testing.T) {
 		"g++ -g -O2 -static inline.cc", "g++ -g -O2 -flto inline.cc sub/two.c -Iinc", "g++ -gdwarf-4 -O2 -fdebug-types-section inline.cc",
 		"g++ -g -O2 -ffunction-sections -Wl,--gc-sections inline.cc", "g++ -g -Os -gz=zlib inline.cc",
 		"g++ -g -O2 -gsplit-dwarf inline.cc", "g++ -gdwarf-4 -O2 -gsplit-dwarf inline.cc",
-		// Packages, compared with the same code whose debug information is not split: llvm-symbolizer 14 gets ranges of split units wrong. (Of two units of gcc's in DWARF 5
-		// llvm-dwp 14 does not end.)
+		// Packages, compared with the same code whose debug information is not split: llvm-symbolizer 14 gets ranges of
+		// split units wrong. (Of two units of gcc's in DWARF 5 llvm-dwp 14 does not end.)
 		"llvm-dwp g++ -g -O2 -gsplit-dwarf inline.cc", "llvm-dwp g++ -gdwarf-4 -O2 -gsplit-dwarf sub/two.c inline.cc -Iinc", "dwp g++ -gdwarf-4 -O2 -gsplit-dwarf sub/two.c inline.cc -Iinc",
 		"llvm-dwp clang++ -gdwarf-5 -O2 -gsplit-dwarf sub/two.c inline.cc -Iinc", "llvm-dwp clang++ -gdwarf-4 -O2 -gsplit-dwarf -fdebug-types-section sub/two.c inline.cc -Iinc",
 		"gcc -g -O3 -Iinc -Isub/../inc one.c sub/two.c three.S",

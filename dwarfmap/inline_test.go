@@ -22,8 +22,9 @@ func packaged(t *testing.T, prog, pack string) string {
 	return path.Join(dir, "prog")
 }
 
-// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split, three with a package of that and another unit (by dwp and by llvm-dwp), and two that
-// dwz -m has worked on: what is inlined into what, and where it is called. llvm-symbolizer says the same (TestOracleInlined).
+// TestInlined looks up every address of programs in DWARF 2, 4 and 5 that are one source, two of them split, three with
+// a package of that and another unit (by dwp and by llvm-dwp), and two that dwz -m has worked on: what is inlined into
+// what, and where it is called. llvm-symbolizer says the same (TestOracleInlined).
 func TestInlined(t *testing.T) {
 	for _, version := range []string{"2", "4", "5", "4s", "5s", "4p", "4l", "5l", "4z", "5z"} {
 		name := "testdata/bin/inline" + version
@@ -78,7 +79,8 @@ func TestInlined(t *testing.T) {
 	}
 }
 
-// TestSplitBroken has the file with the rest of a unit missing, or of another build, and likewise the file that dwz made.
+// TestSplitBroken has the file with the rest of a unit missing, or of another build, and likewise the file that dwz
+// made.
 func TestSplitBroken(t *testing.T) {
 	dir := t.TempDir()
 	copied := func(from, to string, change func(b []byte)) {

@@ -11,28 +11,30 @@ import (
 // linkageSections hold procedure linkage tables.
 var linkageSections = [...]string{".plt", ".plt.got", ".plt.sec"}
 
-// linkageSuffix follows the name of a function in that of its entry in a procedure linkage table, as objdump and gdb show it.
+// linkageSuffix follows the name of a function in that of its entry in a procedure linkage table, as objdump and gdb
+// show it.
 const linkageSuffix = "@plt"
 
 // A linkage has the functions to which the entries of procedure linkage tables lead.
 type linkage struct {
-	// slots are the words that the entries jump through, by address; ordinals are the same by the number that an entry pushes for the
-	// dynamic linker: its relocation in .rela.plt.
+	// slots are the words that the entries jump through, by address; ordinals are the same by the number that an entry
+	// pushes for the dynamic linker: its relocation in .rela.plt.
 	slots    map[uint64]slot
 	ordinals []slot
 	names    map[uint64]string // of entries, by address, as shown
 }
 
-// A slot is a word that the dynamic linker, or the start of a static program, sets to the address of a function: that of a symbol, by its
-// number in a table, or without one that which the function at resolver returns (R_X86_64_IRELATIVE).
+// A slot is a word that the dynamic linker, or the start of a static program, sets to the address of a function: that
+// of a symbol, by its number in a table, or without one that which the function at resolver returns
+// (R_X86_64_IRELATIVE).
 type slot struct {
 	symbols  *elf.Section
 	symbol   uint32
 	resolver uint64
 }
 
-// LinkageName returns the name of the procedure linkage table's entry at an address: that of the function to which it leads and "@plt". It
-// returns "" for all other code, and for the entry that calls the dynamic linker.
+// LinkageName returns the name of the procedure linkage table's entry at an address: that of the function to which it
+// leads and "@plt". It returns "" for all other code, and for the entry that calls the dynamic linker.
 func (o *Object) LinkageName(vaddr uint64) string {
 	s := o.linkageSection(vaddr)
 	if s == nil || isDone(o.opts.Done) {
@@ -56,8 +58,8 @@ func (o *Object) LinkageName(vaddr uint64) string {
 	return name
 }
 
-// linkageEntrySize returns the size of the entries of a procedure linkage table: 16 bytes, or 8 if they are jumps alone (in .plt.got, and in .plt
-// of static programs). What the section's header says of that is often 0.
+// linkageEntrySize returns the size of the entries of a procedure linkage table: 16 bytes, or 8 if they are jumps alone
+// (in .plt.got, and in .plt of static programs). What the section's header says of that is often 0.
 func linkageEntrySize(s *elf.Section) uint64 {
 	var code [10]byte
 	if s.Type == elf.SHT_NOBITS || s.Size < 8 {
@@ -82,7 +84,8 @@ func (o *Object) linkageSection(vaddr uint64) *elf.Section {
 	return nil
 }
 
-// slotOf returns the slot that an entry leads through: by a jump through it, wherever in the entry that is, or by its number.
+// slotOf returns the slot that an entry leads through: by a jump through it, wherever in the entry that is, or by its
+// number.
 func (l *linkage) slotOf(entry uint64, code []byte) slot {
 	for i := 0; i+6 <= len(code); i++ {
 		if isJump(code[i:]) {
@@ -173,7 +176,8 @@ func (o *Object) loadLinkage() {
 // relaSize is the size of an Elf64_Rela.
 const relaSize = 24
 
-// read takes slots from relocations (Elf64_Rela) by the symbols of a table. numbered says that entries know them by their numbers.
+// read takes slots from relocations (Elf64_Rela) by the symbols of a table. numbered says that entries know them by
+// their numbers.
 func (l *linkage) read(relocations []byte, symbols *elf.Section, numbered bool) {
 	le := binary.LittleEndian
 	for ; len(relocations) >= relaSize; relocations = relocations[relaSize:] {

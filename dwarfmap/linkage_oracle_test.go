@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOracleLinkage compares the names of all entries of procedure linkage tables in files of the system with objdump's, and those of
-// a static program with symbols.
+// TestOracleLinkage compares the names of all entries of procedure linkage tables in files of the system with
+// objdump's, and those of a static program with symbols.
 func TestOracleLinkage(t *testing.T) {
 	dir := t.TempDir()
 	tool(t, dir, "sh", "-c", `echo '#include <string.h>
@@ -32,7 +32,8 @@ int main(int n, char **v) { return strlen(v[0]) + strcmp(v[0], "x") + (memchr(v[
 		}
 		require.NoError(t, o.Err())
 	}
-	// Of static programs objdump tells which word an entry jumps through, readelf which function chooses what that is, and nm what this is called.
+	// Of static programs objdump tells which word an entry jumps through, readelf which function chooses what that is,
+	// and nm what this is called.
 	o := openFile(t, dir+"/static")
 	chosen, symbols := map[uint64]uint64{}, map[uint64][]string{}
 	for _, r := range regexp.MustCompile(`(?m)^([0-9a-f]+) .*R_X86_64_IRELATIVE? +([0-9a-f]+)`).FindAllStringSubmatch(output(t, "readelf", "-rW", o.path), -1) {

@@ -27,8 +27,8 @@ import (
 
 var referenceArgs = []string{"--vex-guest-chase=no", "--vex-iropt-level=0"}
 
-// valgrind runs a tool of Valgrind in dir with an empty environment. When two threads want one lock Go's runtime executes RDTSCP, which
-// Valgrind 3.19 does not know: such a run is repeated.
+// valgrind runs a tool of Valgrind in dir with an empty environment. When two threads want one lock Go's runtime
+// executes RDTSCP, which Valgrind 3.19 does not know: such a run is repeated.
 func valgrind(t *testing.T, dir string, args ...string) (stdout, stderr []byte) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -105,7 +105,8 @@ var builtCgemu = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// executed runs a program under cgemu, as under Valgrind, and returns the instructions that were executed, with how often.
+// executed runs a program under cgemu, as under Valgrind, and returns the instructions that were executed, with how
+// often.
 func executed(t *testing.T, dir string, command ...string) []cgout.Insn {
 	t.Helper()
 	cgemu, err := builtCgemu()
@@ -229,7 +230,8 @@ func TestOracleC(t *testing.T) {
 }
 
 func TestOracleCxx(t *testing.T) {
-	// Binding libstdc++ takes ten times as many instructions as the program, and so does throwing where nothing but -static is said.
+	// Binding libstdc++ takes ten times as many instructions as the program, and so does throwing where nothing but
+	// -static is said.
 	for _, flags := range []string{"-g -O0 -static-libstdc++", "-g -O2", "-gdwarf-4 -O2 -static-pie", "-O1 -static-libstdc++"} {
 		t.Run(flags, func(t *testing.T) {
 			dir := sources(t)

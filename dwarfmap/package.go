@@ -8,10 +8,12 @@ import (
 	"slices"
 )
 
-// A package (.dwp; DWARF 5, section 7.3.5, and GNU's form of it for version 4) has what several files of split DWARF have. The offsets that a unit has count from where
-// its part of a section begins, which .debug_cu_index says by the identifier of its skeleton. (Units of types, which .debug_tu_index has, say nothing of code.)
+// A package (.dwp; DWARF 5, section 7.3.5, and GNU's form of it for version 4) has what several files of split DWARF
+// have. The offsets that a unit has count from where its part of a section begins, which .debug_cu_index says by the
+// identifier of its skeleton. (Units of types, which .debug_tu_index has, say nothing of code.)
 
-// Sections, as the columns of the index call them. In version 2 of the index, that of GNU's form, the last is another one, which units of version 4 do not refer to.
+// Sections, as the columns of the index call them. In version 2 of the index, that of GNU's form, the last is another
+// one, which units of version 4 do not refer to.
 const (
 	sectInfo       = 1
 	sectAbbrev     = 3
@@ -19,7 +21,8 @@ const (
 	sectRnglists   = 8
 )
 
-// A unitIndex is a .debug_cu_index section: a hash table of identifiers, the row of each, counted from 1, and for each row the parts of sections.
+// A unitIndex is a .debug_cu_index section: a hash table of identifiers, the row of each, counted from 1, and for each
+// row the parts of sections.
 type unitIndex struct {
 	path                          string // of the package
 	slots, columns, rows          uint64

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// makeIndex makes a .debug_cu_index with a slot for each identifier, at its place in the list, and offsets and sizes of rows.
+// makeIndex makes a .debug_cu_index with a slot for each identifier, at its place in the list, and offsets and sizes of
+// rows.
 func makeIndex(version uint32, columns []uint32, ids []uint64, rows ...[]uint32) (b []byte) {
 	le := binary.LittleEndian
 	for _, n := range []uint32{version, uint32(len(columns)), uint32(len(rows) / 2), uint32(len(ids))} {
@@ -83,7 +84,8 @@ func TestUnitIndex(t *testing.T) {
 	require.Zero(t, full.row(6, &effort))
 }
 
-// TestPackageBroken has packages of another build, or damaged ones: files of single units are looked for, and what is wrong is said.
+// TestPackageBroken has packages of another build, or damaged ones: files of single units are looked for, and what is
+// wrong is said.
 func TestPackageBroken(t *testing.T) {
 	ask := func(pack []byte, beside ...string) (found bool, problem string) {
 		name := packaged(t, "inline5s", "inline5l.dwp")

@@ -8,8 +8,8 @@ import (
 	"path"
 )
 
-// Split DWARF (-gsplit-dwarf; DWARF 5, section 7.3.2, and GNU's form of it in version 4): the object has a skeleton of each unit, with its addresses,
-// and names a file in which the rest is, unless a package (.dwp) has it.
+// Split DWARF (-gsplit-dwarf; DWARF 5, section 7.3.2, and GNU's form of it in version 4): the object has a skeleton of
+// each unit, with its addresses, and names a file in which the rest is, unless a package (.dwp) has it.
 
 // Attributes of skeletons.
 const (

@@ -28,8 +28,8 @@ type nameRef struct{ table, off uint32 }
 type symbolTable struct {
 	syms []symbol // sorted, disjoint
 	strs [][]byte // string tables
-	// Symbols are found by parts of their addresses, each of 1<<shift bytes: first has for each part, from that of the first symbol on, the first symbol that begins
-	// there or behind it, nil before find is called.
+	// Symbols are found by parts of their addresses, each of 1<<shift bytes: first has for each part, from that of the
+	// first symbol on, the first symbol that begins there or behind it, nil before find is called.
 	first []int32
 	shift uint8
 }
@@ -121,7 +121,8 @@ func (o *Object) function(addr uint64) (string, bool) {
 	return name, true
 }
 
-// Func returns the symbol of the function at an address, which is not demangled and not to be changed, and its addresses, [lo, hi). ok says whether one is there.
+// Func returns the symbol of the function at an address, which is not demangled and not to be changed, and its
+// addresses, [lo, hi). ok says whether one is there.
 func (o *Object) Func(vaddr uint64) (symbol []byte, lo, hi uint64, ok bool) {
 	s := o.symbolAt(vaddr)
 	if s == nil {

@@ -61,8 +61,9 @@ const (
 
 	// UserFlags are the bits user code can change and we keep.
 	UserFlags = FlagCF | FlagPF | FlagAF | FlagZF | FlagSF | FlagTF | FlagDF | FlagOF | FlagAC | FlagID
-	// StepFlags are those of them that make each instruction, or each access, a possible fault: VecDB behind every instruction
-	// with TF, VecAC of unaligned accesses with AC. An engine may be slow with them; emu/unicorn keeps them without their effect.
+	// StepFlags are those of them that make each instruction, or each access, a possible fault: VecDB behind every
+	// instruction with TF, VecAC of unaligned accesses with AC. An engine may be slow with them; emu/unicorn keeps them
+	// without their effect.
 	StepFlags = FlagTF | FlagAC
 )
 
@@ -164,19 +165,17 @@ type Engine interface {
 	// Run executes c until something stops it. It returns with c at an
 	// instruction boundary, whatever the reason.
 	//
-	// The budget is checked where control flow can repeat, at taken backward jumps,
-	// calls and indirect jumps, so a run may pass it by what lies between two of
-	// them. What is taken off it there is the length of the straight run of instructions that ends
-	// there: since the last jump, taken or not, or other instruction that ends such a run (sem.Machine.EndsRun), or since
-	// Run began, but for stops by Interrupt. After MaxRun instructions a run begins anew. A call or
-	// an indirect jump that has a mark is not checked.
+	// The budget is checked where control flow can repeat, at taken backward jumps, calls and indirect jumps, so a run
+	// may pass it by what lies between two of them. What is taken off it there is the length of the straight run of
+	// instructions that ends there: since the last jump, taken or not, or other instruction that ends such a run
+	// (sem.Machine.EndsRun), or since Run began, but for stops by Interrupt. After MaxRun instructions a run begins
+	// anew. A call or an indirect jump that has a mark is not checked.
 	//
-	// A repeated string instruction of more than MaxRepeat iterations is checked, too, if they count as
-	// instructions and it has no mark: each takes one off while more than MaxRepeat are left, itself included, but for the
-	// one that ends it. Run stops behind the one that makes the budget negative; what Interrupt asks for comes within such
-	// an instruction as well. RIP is then at the instruction, RCX, RSI and RDI are as the iterations
-	// left them, and only these count.
-	// NoBudget runs without checks, at full speed.
+	// A repeated string instruction of more than MaxRepeat iterations is checked, too, if they count as instructions
+	// and it has no mark: each takes one off while more than MaxRepeat are left, itself included, but for the one that
+	// ends it. Run stops behind the one that makes the budget negative; what Interrupt asks for comes within such an
+	// instruction as well. RIP is then at the instruction, RCX, RSI and RDI are as the iterations left them, and only
+	// these count. NoBudget runs without checks, at full speed.
 	Run(c *CPU, budget uint64) Stop
 
 	// Invalidate forgets code translated from [lo, hi). Counts already made stay.
@@ -219,7 +218,8 @@ const MaxRun = 48
 type Env interface {
 	// TSC is the time stamp counter: a function of the virtual clock.
 	TSC() uint64
-	// TSCCounts reports whether the counter goes up by one with each instruction executed, and by nothing else, until Run returns.
+	// TSCCounts reports whether the counter goes up by one with each instruction executed, and by nothing else, until
+	// Run returns.
 	TSCCounts() bool
 	// Random is the next value for RDRAND and RDSEED.
 	Random() uint64

@@ -84,11 +84,10 @@ type feature struct {
 	bit   int
 }
 
-// featureBits are the features our models have. Linux's names; SDM Vol. 2, CPUID.
-// Beyond the levels of the psABI, v2 and v3 have what every CPU of their kind has and
-// libraries look for. Missing on purpose: what differs from run to run (RDRAND, TSX), what
-// only makes other code paths of memcpy (ERMS, FSRM), what some hosts of that level lack (ADX, SHA), XSAVEC and XSAVEOPT, whose layout or writes
-// depend on the host's history, and FSGSBASE.
+// featureBits are the features our models have. Linux's names; SDM Vol. 2, CPUID. Beyond the levels of the psABI, v2
+// and v3 have what every CPU of their kind has and libraries look for. Missing on purpose: what differs from run to run
+// (RDRAND, TSX), what only makes other code paths of memcpy (ERMS, FSRM), what some hosts of that level lack (ADX,
+// SHA), XSAVEC and XSAVEOPT, whose layout or writes depend on the host's history, and FSGSBASE.
 var featureBits = []feature{
 	{"fpu", 1, 1, 3, 0}, {"vme", 1, 1, 3, 1}, {"de", 1, 1, 3, 2}, {"pse", 1, 1, 3, 3}, {"tsc", 1, 1, 3, 4},
 	{"msr", 1, 1, 3, 5}, {"pae", 1, 1, 3, 6}, {"mce", 1, 1, 3, 7}, {"cx8", 1, 1, 3, 8}, {"apic", 1, 1, 3, 9},

@@ -5,10 +5,11 @@ import "encoding/binary"
 // XStateSize is the size of XState.
 const XStateSize = 2432
 
-// An XState is x87, SSE, AVX and AVX-512 state in XSAVE's compacted format (SDM Vol. 1, "XSAVE-Managed Features"): the 512-byte FXSAVE image,
-// the 64-byte header, and a part for each further component. A CPU without AVX-512 has the first XAVXSize bytes of it, which are the standard
-// format too. XSTATE_BV has all components that the CPU has: each is valid. The x87 instruction and data pointers and the last opcode are
-// zero at every stop, whatever the host left there.
+// An XState is x87, SSE, AVX and AVX-512 state in XSAVE's compacted format (SDM Vol. 1, "XSAVE-Managed Features"): the
+// 512-byte FXSAVE image, the 64-byte header, and a part for each further component. A CPU without AVX-512 has the first
+// XAVXSize bytes of it, which are the standard format too. XSTATE_BV has all components that the CPU has: each is
+// valid. The x87 instruction and data pointers and the last opcode are zero at every stop, whatever the host left
+// there.
 type XState [XStateSize]byte
 
 // Offsets in XState.
@@ -47,7 +48,8 @@ const (
 	XAVX512   = XOpmask | XZMMH | XHiZMM
 )
 
-// An XComponent is where a component of state lies: at Off in an XState, at Area in XSAVE's standard format, as Intel's CPUs have it.
+// An XComponent is where a component of state lies: at Off in an XState, at Area in XSAVE's standard format, as Intel's
+// CPUs have it.
 type XComponent struct{ Number, Off, Area, Size int }
 
 // XComponents are the components behind the FXSAVE image.
@@ -91,7 +93,8 @@ func (x *XState) Components() uint64 { return binary.LittleEndian.Uint64(x[XOffH
 // SetComponents says which ones it has.
 func (x *XState) SetComponents(xcr0 uint64) { binary.LittleEndian.PutUint64(x[XOffHeader:], xcr0) }
 
-// Reset puts x into the state Linux gives to a new program: FCW 37FH, MXCSR 1F80H. Its components stay; at first they are those of AVX.
+// Reset puts x into the state Linux gives to a new program: FCW 37FH, MXCSR 1F80H. Its components stay; at first they
+// are those of AVX.
 func (x *XState) Reset() {
 	has := x.Components() | XFeatures
 	*x = XState{}
@@ -101,7 +104,8 @@ func (x *XState) Reset() {
 	x.SetComponents(has)
 }
 
-// LoadX87 takes x87's part of img, an image of FXSAVE, as FXRSTOR and XRSTOR do, but for the addresses of the last instruction and operand.
+// LoadX87 takes x87's part of img, an image of FXSAVE, as FXRSTOR and XRSTOR do, but for the addresses of the last
+// instruction and operand.
 func (x *XState) LoadX87(img []byte) {
 	copy(x[:XOffFTW+1], img)
 	x.SetFCW(binary.LittleEndian.Uint16(img))

@@ -8,9 +8,10 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// A cycleBuilder shares the costs of a cycle. Its functions are put in an order, in which what calls most comes first; calls against that
-// order are taken for recursion, and left out. Along the others the cycle's cost flows from where it is entered to where it belongs. How much each
-// call carries is computed backwards, from what the functions behind it need: what calls in a cycle cost themselves holds calls further in.
+// A cycleBuilder shares the costs of a cycle. Its functions are put in an order, in which what calls most comes first;
+// calls against that order are taken for recursion, and left out. Along the others the cycle's cost flows from where it
+// is entered to where it belongs. How much each call carries is computed backwards, from what the functions behind it
+// need: what calls in a cycle cost themselves holds calls further in.
 type cycleBuilder struct {
 	*builder
 	fns []*cgout.Function       // in order
@@ -51,8 +52,8 @@ func (b *builder) expandCycle(u *unit) {
 	}
 }
 
-// enter has calls from outside bring what the cycle costs. It returns the function to which they bring most; of a cycle that nobody calls, the one that was called
-// least.
+// enter has calls from outside bring what the cycle costs. It returns the function to which they bring most; of a cycle
+// that nobody calls, the one that was called least.
 func (b *builder) enter(u *unit, sum []uint64) *cgout.Function {
 	var all []context
 	for _, f := range u.fns {
@@ -79,7 +80,8 @@ func (b *builder) enter(u *unit, sum []uint64) *cgout.Function {
 	return entry
 }
 
-// flow has the callers of function i in front of it bring what it needs besides its supply, in proportion to what their calls cost.
+// flow has the callers of function i in front of it bring what it needs besides its supply, in proportion to what their
+// calls cost.
 func (c *cycleBuilder) flow(i int) {
 	var callers []*cgout.Arc
 	for _, a := range c.fns[i].Callers {
@@ -137,7 +139,8 @@ func (c *cycleBuilder) bySite(a *cgout.Arc, carried []uint64) (list []part) {
 	return slices.DeleteFunc(list, func(p part) bool { return isZero(p.counts) })
 }
 
-// excess has what calls from outside bring to function i, and it does not need, go to the first function of the cycle: that was called further in.
+// excess has what calls from outside bring to function i, and it does not need, go to the first function of the cycle:
+// that was called further in.
 func (c *cycleBuilder) excess(i int) {
 	f := c.fns[i]
 	for k := range c.columns {
@@ -158,7 +161,8 @@ func (c *cycleBuilder) excess(i int) {
 	c.contexts[f] = slices.DeleteFunc(c.contexts[f], func(x context) bool { return isZero(x.counts) })
 }
 
-// inOrder returns the functions of a cycle, beginning with the entry: each time the one behind the costliest call of those before.
+// inOrder returns the functions of a cycle, beginning with the entry: each time the one behind the costliest call of
+// those before.
 func inOrder(fns []*cgout.Function, entry *cgout.Function, column int) []*cgout.Function {
 	left := map[*cgout.Function]int{} // those that are not in order yet, with their numbers
 	for i, f := range fns {

@@ -22,9 +22,11 @@ var writers = map[string]func(*exporter) error{
 
 // Options say what is written.
 type Options struct {
-	// Events are those that are written, in this order; none: all. Formats that have one event (folded, flamegraph, lcov) take the first.
+	// Events are those that are written, in this order; none: all. Formats that have one event (folded, flamegraph,
+	// lcov) take the first.
 	Events []string
-	// Lines has source lines be frames above their functions. Profiles without a call graph always have them; pprof has lines of its own.
+	// Lines has source lines be frames above their functions. Profiles without a call graph always have them; pprof has
+	// lines of its own.
 	Lines bool
 }
 
@@ -41,7 +43,8 @@ type exporter struct {
 	lines   bool
 }
 
-// Write writes a profile in a format. It is an error if there is no such format or event, or if a count does not fit in the format.
+// Write writes a profile in a format. It is an error if there is no such format or event, or if a count does not fit in
+// the format.
 func Write(w io.Writer, format string, p *cgout.Profile, o Options) error {
 	write := writers[format]
 	if write == nil {

@@ -285,8 +285,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// consistent returns a profile whose calls were made: a random walk through functions, of which later ones call earlier ones, and back up to some of
-// these, so that they are in cycles.
+// consistent returns a profile whose calls were made: a random walk through functions, of which later ones call earlier
+// ones, and back up to some of these, so that they are in cycles.
 func consistent(r *rand.Rand, calls, back int) *cgout.Profile {
 	p := cgout.New("Ir")
 	p.Graph = cgout.NewCallGraph(1)

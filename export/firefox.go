@@ -29,7 +29,8 @@ type firefoxTables struct {
 	of map[*node]int
 }
 
-// firefox writes a profile for profiler.firefox.com, with a thread for each event: a sample for each stack, whose weight is the count.
+// firefox writes a profile for profiler.firefox.com, with a thread for each event: a sample for each stack, whose
+// weight is the count.
 func (x *exporter) firefox() error {
 	s, err := x.stacks(x.columns)
 	if err != nil {

@@ -41,8 +41,8 @@ type flame struct {
 	depth int
 }
 
-// flamegraph writes an SVG by itself: the root is at the bottom, the width of a frame is its inclusive cost of the first event. It can be zoomed and searched
-// in a browser.
+// flamegraph writes an SVG by itself: the root is at the bottom, the width of a frame is its inclusive cost of the
+// first event. It can be zoomed and searched in a browser.
 func (x *exporter) flamegraph() error {
 	s, err := x.stacks(x.columns[:1])
 	if err != nil {

@@ -21,8 +21,8 @@ type coveredFunction struct {
 	calls uint64
 }
 
-// lcov writes a tracefile of lcov's (geninfo(1), "Tracefile format"): as executions of a line stands its count. Lines that are not known, and those
-// that were not executed, are not there: a profile has none of these.
+// lcov writes a tracefile of lcov's (geninfo(1), "Tracefile format"): as executions of a line stands its count. Lines
+// that are not known, and those that were not executed, are not there: a profile has none of these.
 func (x *exporter) lcov() error {
 	files := map[string]*covered{}
 	file := func(name string) *covered {

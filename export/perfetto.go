@@ -23,8 +23,8 @@ func (t traceTime) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", t/1000, t%1000), nil
 }
 
-// perfetto writes Chrome's trace format (JSON), with a thread for each event: a slice is a function on a stack, as long as its inclusive cost in
-// nanoseconds. Slices that cost most come first.
+// perfetto writes Chrome's trace format (JSON), with a thread for each event: a slice is a function on a stack, as long
+// as its inclusive cost in nanoseconds. Slices that cost most come first.
 func (x *exporter) perfetto() error {
 	s, err := x.stacks(x.columns)
 	if err != nil {

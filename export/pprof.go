@@ -24,8 +24,8 @@ type pprofPlace struct {
 	line int
 }
 
-// pprof writes a profile of pprof's (profile.proto, gzipped): a sample type for each event, a location for each line of a function, a mapping for each object.
-// Samples of threads that were counted apart have a label `thread`.
+// pprof writes a profile of pprof's (profile.proto, gzipped): a sample type for each event, a location for each line of
+// a function, a mapping for each object. Samples of threads that were counted apart have a label `thread`.
 func (x *exporter) pprof() error {
 	b := pprofBuilder{
 		&profile.Profile{DefaultSampleType: x.events()[0], Period: 1, Comments: append([]string{x.p.Cmd}, x.p.Desc...)},
@@ -124,7 +124,8 @@ func (b *pprofBuilder) function(f *frame, file string) *profile.Function {
 	return p
 }
 
-// mapping returns an object's mapping, nil if it is not known. Addresses are none of the guest's: they only tell mappings apart.
+// mapping returns an object's mapping, nil if it is not known. Addresses are none of the guest's: they only tell
+// mappings apart.
 func (b *pprofBuilder) mapping(object string) *profile.Mapping {
 	if object == "" || object == cgout.Unknown {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// share divides n in proportion to weights, which are not all 0, by largest remainder: the parts add up to n, and each is less than one away from
-// its exact value. With weights that add up to n or more no part is more than its weight.
+// share divides n in proportion to weights, which are not all 0, by largest remainder: the parts add up to n, and each
+// is less than one away from its exact value. With weights that add up to n or more no part is more than its weight.
 func share(n uint64, weights []uint64) []uint64 {
 	shift, sum := 0, uint64(0)
 	for {

@@ -252,7 +252,8 @@ func (b *builder) sum(parts []part) []uint64 {
 	return sum
 }
 
-// balanced returns contexts that cost the sum together. Calls may say more, of which part is taken, or less: the rest is on stack other.
+// balanced returns contexts that cost the sum together. Calls may say more, of which part is taken, or less: the rest
+// is on stack other.
 func (b *builder) balanced(contexts []context, sum []uint64, other *node) []context {
 	rest := make([]uint64, len(sum))
 	for e, n := range sum {
@@ -276,7 +277,8 @@ func (b *builder) balanced(contexts []context, sum []uint64, other *node) []cont
 	return slices.DeleteFunc(contexts, func(c context) bool { return isZero(c.counts) })
 }
 
-// bundle leaves the contexts that cost most, and bundles the others. Parts is how many parts a function has that each of them gets a share of.
+// bundle leaves the contexts that cost most, and bundles the others. Parts is how many parts a function has that each
+// of them gets a share of.
 func (b *builder) bundle(contexts []context, parts int) []context {
 	contexts = merged(contexts)
 	slices.SortStableFunc(contexts, func(x, y context) int { return -slices.Compare(x.counts, y.counts) })
@@ -301,8 +303,8 @@ func (b *builder) bundle(contexts []context, parts int) []context {
 	return merged(append(kept, b.bundles(rest, most-len(kept))...))
 }
 
-// bundles joins contexts, below stacks that they share: each goes down to where it and others cost enough together. There are no more than most of
-// these, or one. `(...)` stands for the frames between.
+// bundles joins contexts, below stacks that they share: each goes down to where it and others cost enough together.
+// There are no more than most of these, or one. `(...)` stands for the frames between.
 func (b *builder) bundles(contexts []context, most int) (list []context) {
 	level := map[int][]*node{}
 	counts := map[*node][]uint64{}
@@ -388,7 +390,8 @@ func (b *builder) add(parent *node, f *frame, site place) *node {
 	return n
 }
 
-// distribute shares the parts of a function among its nodes: costs of lines go to them, those of calls to the contexts of what is called.
+// distribute shares the parts of a function among its nodes: costs of lines go to them, those of calls to the contexts
+// of what is called.
 func (b *builder) distribute(nodes []*node, contexts []context, parts []part) {
 	if len(nodes) == 0 {
 		return
@@ -408,8 +411,8 @@ func (b *builder) distribute(nodes []*node, contexts []context, parts []part) {
 	}
 }
 
-// shares divides each part among contexts, which cost as much together as the parts do: the sums of both stay what they are, for each event. What is
-// left of each context is what the next part is shared in proportion to.
+// shares divides each part among contexts, which cost as much together as the parts do: the sums of both stay what they
+// are, for each event. What is left of each context is what the next part is shared in proportion to.
 func (b *builder) shares(contexts []context, parts []part) [][][]uint64 {
 	left := make([][]uint64, len(b.columns)) // by event and context
 	for e := range b.columns {

@@ -6,10 +6,10 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A Context follows the instructions that run in a row up to a branch or a repeated one, where Valgrind's blocks end too. What two of
-// Cachegrind's rules count depends on it: they look at values that are copies of each other,
-// as far as MOVs between 64-bit registers make them (docs/counting.md, "Data references": MOVS; "Indirect branches").
-// The zero Context knows nothing.
+// A Context follows the instructions that run in a row up to a branch or a repeated one, where Valgrind's blocks end
+// too. What two of Cachegrind's rules count depends on it: they look at values that are copies of each other, as far as
+// MOVs between 64-bit registers make them (docs/counting.md, "Data references": MOVS; "Indirect branches"). The zero
+// Context knows nothing.
 type Context struct {
 	// values numbers what the registers hold; equal numbers are equal values. 0 is
 	// none that another register has.

@@ -6,7 +6,8 @@ import (
 )
 
 // Taken returns what the conditional branch i is recorded as when its condition holds, or does not. A Jcc to the next
-// instruction with an even condition code is recorded inverted: Valgrind's oddity (docs/counting.md, "Conditional branches").
+// instruction with an even condition code is recorded inverted: Valgrind's oddity (docs/counting.md, "Conditional
+// branches").
 func Taken(i *x86.Inst, holds bool) bool {
 	if i.Flow == x86.FlowJcc && i.Target == 0 && i.Cond&1 == 0 {
 		return !holds
@@ -20,9 +21,9 @@ type Reference struct {
 	Addr emu.Addr
 }
 
-// ReferencesBefore returns how many of refs, all that an instruction was to make, were made before it raised f. Of an instruction that faults
-// these count, and its Ir, and nothing else. found says that f is the next one's: the first in f's page, whatever address there a CPU tells. Other faults than page faults come
-// before all references.
+// ReferencesBefore returns how many of refs, all that an instruction was to make, were made before it raised f. Of an
+// instruction that faults these count, and its Ir, and nothing else. found says that f is the next one's: the first in
+// f's page, whatever address there a CPU tells. Other faults than page faults come before all references.
 func ReferencesBefore(refs []Reference, f emu.Fault) (n int, found bool) {
 	if f.Vector != emu.VecPF {
 		return 0, false

@@ -55,13 +55,13 @@ func EndsByCondition(i *x86.Inst, zf bool) bool {
 type Iterations struct {
 	// N is how many there were.
 	N uint64
-	// conditional says that each tests a condition, byCondition that it ended the instruction, unfinished that the instruction
-	// did not end behind them: the next one faulted, or more are to come.
+	// conditional says that each tests a condition, byCondition that it ended the instruction, unfinished that the
+	// instruction did not end behind them: the next one faulted, or more are to come.
 	conditional, byCondition, unfinished bool
 }
 
-// IterationsOf returns the iterations of the REP instruction i that took RCX from before to what it is in c now. unfinished says that
-// the instruction did not end behind them.
+// IterationsOf returns the iterations of the REP instruction i that took RCX from before to what it is in c now.
+// unfinished says that the instruction did not end behind them.
 func IterationsOf(i *x86.Inst, c *emu.CPU, before uint64, unfinished bool) Iterations {
 	n := before - c.Regs[emu.RCX]
 	if i.Mem.AddrSize == 4 {
@@ -84,13 +84,13 @@ func (it Iterations) Ir(cfg *emu.Config) uint64 {
 	return it.N
 }
 
-// settled is how many branches in a row that are taken, at one address, the predictor learns from: 7 fill its history, and 3 bring the counter for
-// that to its end.
+// settled is how many branches in a row that are taken, at one address, the predictor learns from: 7 fill its history,
+// and 3 bring the counter for that to its end.
 const settled = 10
 
-// Branches calls f with the outcomes of the conditional branches that they count, in order, but for those from which the predictor learns nothing, and returns
-// how many they count. Each iteration tests RCX, and the condition if there is one; the last test of RCX finds 0, unless the condition came first or they
-// are unfinished.
+// Branches calls f with the outcomes of the conditional branches that they count, in order, but for those from which
+// the predictor learns nothing, and returns how many they count. Each iteration tests RCX, and the condition if there
+// is one; the last test of RCX finds 0, unless the condition came first or they are unfinished.
 func (it Iterations) Branches(f func(taken bool)) (n uint64) {
 	for k := uint64(0); k < it.N; k++ {
 		if k == settled {

@@ -81,9 +81,10 @@ func openError(path, name string, err error) error {
 	return &Error{Path: path, Interp: interp, Reason: err, Msg: msg}
 }
 
-// parseShebang takes a `#!` line apart as load_script in fs/binfmt_script.c does, which looks at the first bytes of a file with zeros behind it:
-// the interpreter, then, if hasArg is set, everything up to the end of the line as one argument. A line that does not end there must
-// have the whole name of the interpreter; its argument may be cut off. Zeros end what is copied, but they do not end the line.
+// parseShebang takes a `#!` line apart as load_script in fs/binfmt_script.c does, which looks at the first bytes of a
+// file with zeros behind it: the interpreter, then, if hasArg is set, everything up to the end of the line as one
+// argument. A line that does not end there must have the whole name of the interpreter; its argument may be cut off.
+// Zeros end what is copied, but they do not end the line.
 func parseShebang(head []byte) (interp, arg string, hasArg bool, err error) {
 	var buf [headSize]byte
 	copy(buf[:], head)
@@ -121,7 +122,8 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 // isNoEnd reports whether c may be in an interpreter's name.
 func isNoEnd(c byte) bool { return !isBlank(c) && c != 0 }
 
-// skip returns where in b, from one index to another one and with it, the first byte is that is not one of those that skipped tells; or -1.
+// skip returns where in b, from one index to another one and with it, the first byte is that is not one of those that
+// skipped tells; or -1.
 func skip(b []byte, from, to int, skipped func(c byte) bool) int {
 	for i := from; i <= to; i++ {
 		if !skipped(b[i]) {

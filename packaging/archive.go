@@ -110,7 +110,8 @@ func gzippedTar(list []file, at time.Time) []byte {
 	return b.Bytes()
 }
 
-// plainTar is gzippedTar without compression. A file whose name ends with a slash is a directory. What is written to memory does not fail.
+// plainTar is gzippedTar without compression. A file whose name ends with a slash is a directory. What is written to
+// memory does not fail.
 func plainTar(list []file, at time.Time) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

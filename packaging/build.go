@@ -115,7 +115,8 @@ func (r *release) cgemu(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// checkBinary makes sure that what was built knows what it is: a name that changed in package version would go by unnoticed.
+// checkBinary makes sure that what was built knows what it is: a name that changed in package version would go by
+// unnoticed.
 func (r *release) checkBinary() error {
 	got, err := r.cgemu("version")
 	want := fmt.Sprintf("cgemu %s (commit %s of %s), ", r.Version, r.Commit, r.Time.Format("2006-01-02"))

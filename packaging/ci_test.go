@@ -21,7 +21,8 @@ import (
 	"github.com/cgemu/cgemu/internal/version"
 )
 
-// serve has a server on this host give away a release of the cgemu that is built here. The archive's checksum is returned.
+// serve has a server on this host give away a release of the cgemu that is built here. The archive's checksum is
+// returned.
 func serve(t *testing.T) (url, sum string) {
 	if here != targets[0] {
 		t.Skip("programs run on " + targets[0].String() + " only")
@@ -84,8 +85,8 @@ type action struct {
 	}
 }
 
-// act does the action's steps as a runner does, but for the cache, which is empty. It returns the status of the last one, what was printed,
-// and the files that the runner shows.
+// act does the action's steps as a runner does, but for the cache, which is empty. It returns the status of the last
+// one, what was printed, and the files that the runner shows.
 func act(t *testing.T, dir string, with map[string]string) (status int, printed string, summary, output string) {
 	data, err := os.ReadFile("../action.yml")
 	require.NoError(t, err)
@@ -199,8 +200,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallElsewhere has the script take each archive of a release that a machine with bash can unpack, and put the program into place. uname(1) is
-// told to say what it says there.
+// TestInstallElsewhere has the script take each archive of a release that a machine with bash can unpack, and put the
+// program into place. uname(1) is told to say what it says there.
 func TestInstallElsewhere(t *testing.T) {
 	script, err := filepath.Abs("ci/install.sh")
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ var formulaText string
 // brewed are the platforms that Homebrew is for.
 var brewed = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"darwin", "amd64"}}
 
-// formula writes the formula for Homebrew, which names the archives and their checksums: of a release that has them all.
+// formula writes the formula for Homebrew, which names the archives and their checksums: of a release that has them
+// all.
 func (r *release) formula(map[target][]byte) error {
 	if slices.ContainsFunc(brewed, func(t target) bool { return !slices.Contains(targets, t) }) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// image writes a container image of nothing but cgemu, as a tar of an OCI layout. It is for the one platform on which programs run: another
-// machine then takes it through its emulation, or says that it cannot.
+// image writes a container image of nothing but cgemu, as a tar of an OCI layout. It is for the one platform on which
+// programs run: another machine then takes it through its emulation, or says that it cannot.
 func (r *release) image(binaries map[target][]byte) error {
 	t := target{"linux", "amd64"}
 	if !slices.Contains(targets, t) {

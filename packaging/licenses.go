@@ -77,7 +77,8 @@ func goDirectory(source string, m *module) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// license returns the SPDX expression of a license's text, "" if it is not known. A text may have several, for parts of the code.
+// license returns the SPDX expression of a license's text, "" if it is not known. A text may have several, for parts of
+// the code.
 func license(text []byte) string {
 	words := strings.Join(strings.Fields(string(text)), " ")
 	has := func(phrase string) bool { return strings.Contains(words, phrase) }
@@ -98,7 +99,8 @@ func license(text []byte) string {
 	return strings.Join(all, " AND ")
 }
 
-// licenseTexts returns the licenses of all code in the binaries that is not cgemu's own: they ask to be passed on with it.
+// licenseTexts returns the licenses of all code in the binaries that is not cgemu's own: they ask to be passed on with
+// it.
 func (r *release) licenseTexts() ([]byte, error) {
 	list, err := r.modules()
 	if err != nil {

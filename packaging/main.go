@@ -1,5 +1,6 @@
-// Command packaging makes what a release consists of: archives for each platform, packages for Debian and Fedora, a container image, a page
-// for browsers, a list of components, a formula for Homebrew, and checksums of them all. The same commit gives the same bytes, wherever and whenever.
+// Command packaging makes what a release consists of: archives for each platform, packages for Debian and Fedora, a
+// container image, a page for browsers, a list of components, a formula for Homebrew, and checksums of them all. The
+// same commit gives the same bytes, wherever and whenever.
 //
 // It is a module of its own, so that those who use cgemu's packages do not depend on what it takes. make dist calls it.
 package main

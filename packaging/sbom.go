@@ -11,7 +11,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// components writes what the binaries are made of, as a CycloneDX bill of materials. It has no time and no random number.
+// components writes what the binaries are made of, as a CycloneDX bill of materials. It has no time and no random
+// number.
 func (r *release) components(map[target][]byte) error {
 	list, err := r.modules()
 	if err != nil {

@@ -200,7 +200,8 @@ func lockMemory(t *task.Thread, a uio.Args, lock, onFault bool) linux.Errno {
 	return e
 }
 
-// inMemory reports whether the page in front of end, which is that of a file, can be brought into memory: the file may end before it.
+// inMemory reports whether the page in front of end, which is that of a file, can be brought into memory: the file may
+// end before it.
 func inMemory(p *task.Process, end emu.Addr) bool {
 	return p.Mem.Read(end-emu.PageSize, make([]byte, 1)) == 1
 }
@@ -259,7 +260,8 @@ func sysMincore(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// membarrierAll are the commands of membarrier(2) that there are, a bit each: none for restartable sequences, which the guest has not.
+// membarrierAll are the commands of membarrier(2) that there are, a bit each: none for restartable sequences, which the
+// guest has not.
 const membarrierAll = 2*linux.MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE - 1 | linux.MEMBARRIER_CMD_GET_REGISTRATIONS
 
 // sysMembarrier implements membarrier(2): threads run one at a time, but a process must say first what it wants.

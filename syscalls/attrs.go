@@ -266,8 +266,8 @@ func sysUtimensat(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, set(ts)
 }
 
-// newTimes are the times that a file is to get: those that are set. now says that both are the present, which everybody may give a file
-// that he may write to; others are up to the owner.
+// newTimes are the times that a file is to get: those that are set. now says that both are the present, which everybody
+// may give a file that he may write to; others are up to the owner.
 type newTimes struct {
 	at, mt host.Time
 	now    bool
@@ -480,8 +480,8 @@ func sysTruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, e
 }
 
-// timesSet notes that the guest set times of a file, which looks like h now: the host's file system may not go as far. An error
-// says that the host has not set them.
+// timesSet notes that the guest set times of a file, which looks like h now: the host's file system may not go as far.
+// An error says that the host has not set them.
 func timesSet(k *task.Kernel, h host.Stat, e linux.Errno, at, mt host.Time) {
 	switch {
 	case e != 0:

@@ -17,8 +17,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// FuzzCalls runs testdata/fuzz/calls.c, which makes system calls at random: nothing panics or hangs, no descriptor of ours is
-// left open, no file outside of the directory changes, and a seed gives the same twice.
+// FuzzCalls runs testdata/fuzz/calls.c, which makes system calls at random: nothing panics or hangs, no descriptor of
+// ours is left open, no file outside of the directory changes, and a seed gives the same twice.
 func FuzzCalls(f *testing.F) {
 	prog := compileC(f, "testdata/fuzz/calls.c", "-O1", "-static", "-fno-stack-protector")
 	for seed := range uint64(2) {

@@ -72,8 +72,8 @@ func compareCalls(t *testing.T, prog string, seed uint64) {
 	}
 }
 
-// compareOnce returns in what the calls of one seed differ. A process is compared up to the first call that is accepted to differ:
-// what follows may depend on it.
+// compareOnce returns in what the calls of one seed differ. A process is compared up to the first call that is accepted
+// to differ: what follows may depend on it.
 func compareOnce(t *testing.T, prog string, seed uint64) (differences []string) {
 	t.Helper()
 	dir := scratchDir(t)
@@ -240,7 +240,8 @@ func left(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// acceptedWhy is why a call may return something else natively (want) than in the guest (got): both are lines of the program.
+// acceptedWhy is why a call may return something else natively (want) than in the guest (got): both are lines of the
+// program.
 func acceptedWhy(want, got []string) string {
 	if len(want) < 9 || len(got) < 9 {
 		return ""

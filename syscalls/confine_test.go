@@ -39,8 +39,8 @@ func unchanged(t *testing.T, dir string) {
 	require.EqualValues(t, 0o644, st.Mode())
 }
 
-// TestReadOnlySharedMemory checks that a directory in the host's /dev/shm is not taken for one in the guest's, over whatever name the
-// guest gets there.
+// TestReadOnlySharedMemory checks that a directory in the host's /dev/shm is not taken for one in the guest's, over
+// whatever name the guest gets there.
 func TestReadOnlySharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
 	name := filepath.Base(dir)
@@ -82,8 +82,8 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	g.fails(linux.EXDEV, nr("rename"), g.str("/dev/shm/own"), g.str("f"))
 	unchanged(t, dir)
 
-	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the host's nothing
-	// can be changed.
+	// A link of the host leads there for who reads, and to the guest's own for who wants to change something. From the
+	// host's nothing can be changed.
 	g = newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
 	require.NoError(t, os.Symlink(files.ShmPath, g.dir+"/run"))
 	g.fails(linux.ENOENT, nr("unlink"), g.str("run/"+name+"/f"))
@@ -105,8 +105,8 @@ func TestReadOnlySharedMemory(t *testing.T) {
 	require.NoDirExists(t, files.ShmPath+"/new")
 }
 
-// TestOwnSharedMemory checks that the guest's /dev/shm is a file system of its own: what the host has beside it can be neither moved
-// nor linked there, to go when the run ends.
+// TestOwnSharedMemory checks that the guest's /dev/shm is a file system of its own: what the host has beside it can be
+// neither moved nor linked there, to go when the run ends.
 func TestOwnSharedMemory(t *testing.T) {
 	dir := sharedMemory(t)
 	g := newGuest(t, func(c *Config) { c.Files.Dir = dir })
@@ -168,7 +168,8 @@ func TestReadOnlyInput(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDevices checks that what stands for something else than a file is not written to either, unless it is a device of ours.
+// TestReadOnlyDevices checks that what stands for something else than a file is not written to either, unless it is a
+// device of ours.
 func TestReadOnlyDevices(t *testing.T) {
 	g := newGuest(t, func(c *Config) { c.Files.ReadOnly = true })
 	g.ok(nr("mkdir"), g.str("/dev/shm/d"), 0o700)

@@ -86,8 +86,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// starting is held by who starts a program, and for reading while a guest runs: until it calls execve(2) a new process has all descriptors of
-// this one, and what guests open and close here, FIFOs and files with locks, is open there meanwhile.
+// starting is held by who starts a program, and for reading while a guest runs: until it calls execve(2) a new process
+// has all descriptors of this one, and what guests open and close here, FIFOs and files with locks, is open there
+// meanwhile.
 var starting sync.RWMutex
 
 // nativeRun runs the same natively.
@@ -147,12 +148,14 @@ func requireLinux(t *testing.T, since [2]int) {
 	}
 }
 
-// interpreted has the programs that are about what an engine does. With the tag oracles the interpreter runs all of them.
+// interpreted has the programs that are about what an engine does. With the tag oracles the interpreter runs all of
+// them.
 var interpreted = map[string]bool{
 	"badframes": true, "behindeof": true, "cutcode": true, "codebeside": true, "cutdata": true, "filemaps": true, "misaligned": true, "signals": true, "stepping": true, "undecodable": true,
 }
 
-// TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output. With the tag oracles, which has another one, they are interpreted.
+// TestConformance runs testdata/guest/*.c natively and under cgemu, against several C libraries: equal output. With the
+// tag oracles, which has another one, they are interpreted.
 func TestConformance(t *testing.T) {
 	exercised, err := syscalls.Exercised()
 	require.NoError(t, err)
@@ -303,11 +306,12 @@ type conformanceRun struct {
 // fileless are programs that take long and are not about files: they run once, not with each way of having files.
 var fileless = map[string]bool{"cpuclocks": true, "cputime": true, "forkmemory": true}
 
-// rooted are programs that run with a root, too, the host's: it has its own way through a path, as "in memory" and "bound" have.
+// rooted are programs that run with a root, too, the host's: it has its own way through a path, as "in memory" and
+// "bound" have.
 var rooted = map[string]bool{"lastnames": true}
 
-// conformanceRuns are the ways to run one, of which the first writes a trace. With the tag oracles it is the interpreter alone: the tests without
-// it have all others.
+// conformanceRuns are the ways to run one, of which the first writes a trace. With the tag oracles it is the
+// interpreter alone: the tests without it have all others.
 func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRun {
 	interp := conformanceRun{"interpreted", func(c *cgemu.Config) { c.Engine = "interp" }}
 	if oracles {
@@ -328,8 +332,8 @@ func conformanceRuns(name string, dynamic bool, trace io.Writer) []conformanceRu
 	return runs
 }
 
-// assertOutput compares what a conformance program says with what it says natively. With the tag portable Linux has the files, pipes and memory
-// that other hosts have, and lines differ as hostDiffers says.
+// assertOutput compares what a conformance program says with what it says natively. With the tag portable Linux has the
+// files, pipes and memory that other hosts have, and lines differ as hostDiffers says.
 func assertOutput(t *testing.T, name, want, got, where string) {
 	d, listed := hostDiffers[name]
 	if !listed {

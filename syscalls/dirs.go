@@ -271,7 +271,8 @@ func sysRenameat2(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // Flags of renameat2(2).
 const renameNoreplace, renameExchange, renameWhiteout = 1, 2, 4
 
-// mayMove finds errors of rename(2) in the order of Linux (do_renameat2): directories, mounts, what is no name, then the names themselves.
+// mayMove finds errors of rename(2) in the order of Linux (do_renameat2): directories, mounts, what is no name, then
+// the names themselves.
 func mayMove(t *task.Thread, src, dst files.Location, flags uint32) linux.Errno {
 	switch {
 	case src.Mount() != dst.Mount():

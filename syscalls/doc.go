@@ -9,12 +9,13 @@
 // the host shows through (terminals, pipes from outside, file times) the manual
 // says so.
 //
-// This package has the table and the handlers, by family. What they work on is in packages below it, in syscalls/internal
-// (docs/internals.md, "The plan"): numbers, flags and errno values are Linux's on x86-64, in package linux; all that depends on
-// the host is in package host. Addresses are guest virtual addresses, times nanoseconds.
+// This package has the table and the handlers, by family. What they work on is in packages below it, in
+// syscalls/internal (docs/internals.md, "The plan"): numbers, flags and errno values are Linux's on x86-64, in package
+// linux; all that depends on the host is in package host. Addresses are guest virtual addresses, times nanoseconds.
 //
-// A handler returns a result and an error; Thread.finish of package task alone turns the pair into RAX. A handler that cannot finish
-// returns what task.Thread.Block returns: the thread waits, and the function that Block was given goes on with the call.
+// A handler returns a result and an error; Thread.finish of package task alone turns the pair into RAX. A handler that
+// cannot finish returns what task.Thread.Block returns: the thread waits, and the function that Block was given goes on
+// with the call.
 package syscalls
 
 //go:generate go test -run ^TestSupportTable$ -update .

@@ -90,8 +90,8 @@ func pollable(f files.File) bool {
 	return f.Traits()&files.Unpollable == 0
 }
 
-// mayExclude reports whether EPOLLEXCLUSIVE goes with the rest: only where a file is added that is no epoll, and only with
-// events that wake whoever waits.
+// mayExclude reports whether EPOLLEXCLUSIVE goes with the rest: only where a file is added that is no epoll, and only
+// with events that wake whoever waits.
 func mayExclude(f files.File, op int, events uint32) bool {
 	_, nested := f.(*files.EpollFile)
 	return op == linux.EPOLL_CTL_ADD && !nested && events&^(linux.POLLIN|linux.POLLOUT|linux.POLLERR|linux.POLLHUP|linux.EPOLLWAKEUP|linux.EPOLLET|linux.EPOLLEXCLUSIVE) == 0

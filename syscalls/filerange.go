@@ -39,7 +39,8 @@ func sysFtruncate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// finishChange is called after h was changed, perhaps its length. What pages from offset from on held is elsewhere, or gone.
+// finishChange is called after h was changed, perhaps its length. What pages from offset from on held is elsewhere, or
+// gone.
 func finishChange(t *task.Thread, h *files.HostFile, from int64) {
 	files.Cut(t.Kernel, h.Ino, from)
 	files.FileEvent(t.Kernel, h, linux.IN_MODIFY)
@@ -102,8 +103,8 @@ func sysFallocate(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, 0
 }
 
-// limitsAllocation reports whether fallocate(2) with mode looks at RLIMIT_FSIZE: where the file may end at the end of the range. A tmpfs has
-// two modes, and looks also where it only reserves memory (shmem_fallocate in mm/shmem.c).
+// limitsAllocation reports whether fallocate(2) with mode looks at RLIMIT_FSIZE: where the file may end at the end of
+// the range. A tmpfs has two modes, and looks also where it only reserves memory (shmem_fallocate in mm/shmem.c).
 func limitsAllocation(h *files.HostFile, mode uint32) bool {
 	switch mode {
 	case 0:
@@ -116,7 +117,8 @@ func limitsAllocation(h *files.HostFile, mode uint32) bool {
 	return false
 }
 
-// sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the disk.
+// sysFsync implements fsync(2) and fdatasync(2): the guest's data is the host's already, and no count depends on the
+// disk.
 func sysFsync(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	f, e := files.GetFile(t, a.Int(0))
 	if e != 0 {

@@ -94,8 +94,8 @@ func TestRelativeRoot(t *testing.T) {
 	}
 }
 
-// TestStandardDevice checks that a standard file that is the host's /dev/null is the guest's own: its mode stays what it is, whoever
-// runs cgemu.
+// TestStandardDevice checks that a standard file that is the host's /dev/null is the guest's own: its mode stays what
+// it is, whoever runs cgemu.
 func TestStandardDevice(t *testing.T) {
 	before, err := os.Stat(os.DevNull)
 	require.NoError(t, err)

@@ -23,8 +23,9 @@ func TestPlaceWithoutDirectory(t *testing.T) {
 	assert.Equal(t, 5, host.Place{Dir: 5, Path: "relative"}.FD())
 }
 
-// TestLockOfClosedFile has another process have the descriptors of this one while a guest closes a file that it has locked, as one has that
-// is between fork(2) and execve(2). The lock goes with the guest's file; that of a standard file stays, which is open outside as well.
+// TestLockOfClosedFile has another process have the descriptors of this one while a guest closes a file that it has
+// locked, as one has that is between fork(2) and execve(2). The lock goes with the guest's file; that of a standard
+// file stays, which is open outside as well.
 func TestLockOfClosedFile(t *testing.T) {
 	g := newGuest(t)
 	name := g.str("lock")

@@ -125,8 +125,8 @@ func (g *guest) await(fd uint64, events uint16) {
 	require.Eventually(g.t, func() bool { return g.ok(nr("poll"), at, 1, 0) == 1 }, 10*time.Second, time.Millisecond)
 }
 
-// TestHostEdges has more come from the host between a guest's reading and its next look at what EPOLLET reports. The host is never seen without
-// something to read, and yet it is to be reported: nothing else ever would be.
+// TestHostEdges has more come from the host between a guest's reading and its next look at what EPOLLET reports. The
+// host is never seen without something to read, and yet it is to be reported: nothing else ever would be.
 func TestHostEdges(t *testing.T) {
 	for name, open := range edgeCases {
 		for how, read := range map[string]func(g *guest, fd uint64){
@@ -209,7 +209,8 @@ func TestHostEdgesOfOthers(t *testing.T) {
 	}
 }
 
-// TestHostRoomEdges has the host read between a guest's attempt to write more than there is room for and its next look at what EPOLLET reports.
+// TestHostRoomEdges has the host read between a guest's attempt to write more than there is room for and its next look
+// at what EPOLLET reports.
 func TestHostRoomEdges(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) edgeCase{
 		"tcp": edgeCases["tcp"],

@@ -67,8 +67,8 @@ func TestHostFSManyDirs(t *testing.T) {
 	require.Less(t, len(fs.Dirs), host.MaxDirs+2)
 }
 
-// FuzzFS does the same operations on a directory of the host and on file systems in memory, half of them below an overlay: what
-// they answer and what there is in the end has to be the same.
+// FuzzFS does the same operations on a directory of the host and on file systems in memory, half of them below an
+// overlay: what they answer and what there is in the end has to be the same.
 func FuzzFS(f *testing.F) {
 	for i := range 20 {
 		f.Add(vfstest.Seed(i, 1500))
@@ -107,8 +107,8 @@ func (c contentFile) Size() (int64, bool, linux.Errno) {
 
 func (c contentFile) Remove() { os.Remove(c.name) }
 
-// TestReplacedDescriptors opens a file for reading, and then for writing, over file systems that pass on what is below: the descriptor
-// that somebody has for reading stays one, and has the new content.
+// TestReplacedDescriptors opens a file for reading, and then for writing, over file systems that pass on what is below:
+// the descriptor that somebody has for reading stays one, and has the new content.
 func TestReplacedDescriptors(t *testing.T) {
 	overlay := func(lower vfs.FS) vfs.FS {
 		dir := t.TempDir()

@@ -50,8 +50,8 @@ func outputCase(t *testing.T, ends func(t *testing.T) (r, w *os.File), hostStdio
 	return newGuest(t, func(c *Config) { c.Files.HostStdio, c.Files.Stdout = hostStdio, w }), 1, r
 }
 
-// TestFullPipes has guests write more than a pipe of the host's has room for: the kernel never waits for who reads, as other threads may have to go on
-// for that, and a write that may wait ends when all is written.
+// TestFullPipes has guests write more than a pipe of the host's has room for: the kernel never waits for who reads, as
+// other threads may have to go on for that, and a write that may wait ends when all is written.
 func TestFullPipes(t *testing.T) {
 	const size = 1 << 19
 	for name, open := range pipesOfHost {

@@ -173,7 +173,8 @@ func (k *Kernel) UnsupportedCalls() []UnsupportedCall { return k.k.UnsupportedCa
 // that is nowhere. Other paths are returned as they are.
 func (k *Kernel) Resolve(host string) (string, bool) { return files.Resolve(k.k, host) }
 
-// OpenObject opens a regular file by an absolute path of the guest's, for those who look up names in it: the guest does not notice.
+// OpenObject opens a regular file by an absolute path of the guest's, for those who look up names in it: the guest does
+// not notice.
 func (k *Kernel) OpenObject(guest string) (*os.File, error) { return files.OpenObject(k.k, guest) }
 
 // StatObject says how long such a file is, and when it was changed, by the guest's clock.

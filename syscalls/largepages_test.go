@@ -18,7 +18,8 @@ import (
 // onLargePages are the conformance programs that TestLargePages runs; with the tag oracles it runs the others.
 var onLargePages = map[string]bool{"filemaps": true, "cutdata": true, "codechanges": true, "calls": true, "sharing": true, "behindeof": true}
 
-// TestLargePages runs conformance programs as on hosts with larger pages, where files are not mapped but copied, page by page.
+// TestLargePages runs conformance programs as on hosts with larger pages, where files are not mapped but copied, page
+// by page.
 func TestLargePages(t *testing.T) {
 	defer func(was emu.Addr) { mem.HostPage = was }(mem.HostPage)
 	sources, err := filepath.Glob("testdata/guest/*.c")

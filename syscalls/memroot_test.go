@@ -32,8 +32,8 @@ var smallDistribution = struct{ programs, dirs []string }{
 	[]string{"/usr/lib/git-core", "/usr/share/git-core/templates", "/usr/lib/x86_64-linux-gnu/perl-base"},
 }
 
-// TestMemoryRoot has bash, coreutils, perl and git work in a root that is all in memory: a copy of a few programs of the host's and of what
-// they need.
+// TestMemoryRoot has bash, coreutils, perl and git work in a root that is all in memory: a copy of a few programs of
+// the host's and of what they need.
 func TestMemoryRoot(t *testing.T) {
 	if !oracles {
 		t.Skip("with the tag oracles")

@@ -265,7 +265,8 @@ func mapFile(t *task.Thread, v mem.VMA, f files.File) linux.Errno {
 		return linux.EPERM
 	}
 	if v.Shared && !b.Writable() && fd.MayWrite() {
-		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it writable.
+		// Standard input, which may be open for more on the host than for the guest: mprotect(2) must not make it
+		// writable.
 		var e linux.Errno
 		if fd, e = host.Open(fd.Again(), linux.O_RDONLY, 0, 0); e != 0 {
 			return e
@@ -300,7 +301,8 @@ func mapVirtual(t *task.Thread, v mem.VMA, f *files.VirtualFile) linux.Errno {
 	return mapHost(t, v, fd)
 }
 
-// mapCopy maps memory without a file that has content, as v of a file with that content would. Behind its end it has zeros, where a file's pages fault.
+// mapCopy maps memory without a file that has content, as v of a file with that content would. Behind its end it has
+// zeros, where a file's pages fault.
 func mapCopy(t *task.Thread, v mem.VMA, content []byte) linux.Errno {
 	v.Shared = false
 	if e := memErrno(t.Process.Mem.Map(v, nil)); e != 0 {

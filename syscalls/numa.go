@@ -7,7 +7,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// Memory policies (numa(7)) of a machine with one node, number 0, on which all memory is: policies of threads are remembered, those of mappings checked.
+// Memory policies (numa(7)) of a machine with one node, number 0, on which all memory is: policies of threads are
+// remembered, those of mappings checked.
 
 // Policies of set_mempolicy(2), and flags that come with them.
 const (

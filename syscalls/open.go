@@ -343,7 +343,8 @@ func fcntlSeals(t *task.Thread, f files.File, cmd int, arg uint64) (uint64, linu
 	if !ok || !h.Own {
 		return 0, linux.EINVAL
 	}
-	// What is mapped cannot be sealed. Copies of a file's pages could not be written back after F_SEAL_FUTURE_WRITE, which Linux before 5.1 has not.
+	// What is mapped cannot be sealed. Copies of a file's pages could not be written back after F_SEAL_FUTURE_WRITE,
+	// which Linux before 5.1 has not.
 	held, release := t.Kernel.Spaces.Hold(h.Ino)
 	defer release()
 	if cmd == linux.F_ADD_SEALS && held && arg&linux.F_SEAL_FUTURE_WRITE != 0 {

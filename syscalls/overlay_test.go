@@ -13,7 +13,8 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// overlayWork is done by programs that most files of a distribution belong to, in a directory that has the file "there" already.
+// overlayWork is done by programs that most files of a distribution belong to, in a directory that has the file "there"
+// already.
 const overlayWork = `
 set -e
 umask 022
@@ -35,8 +36,8 @@ git checkout -q -; echo g >g; git add g; git commit -qm third; git merge -q side
 git clone -q . ../clone; cd ../clone; cat f g; git log --oneline | wc -l
 `
 
-// TestOverlayPrograms has bash, coreutils, perl and git work in an overlay of the host's files, and compares what they print with what
-// they print natively. The files stay what they were.
+// TestOverlayPrograms has bash, coreutils, perl and git work in an overlay of the host's files, and compares what they
+// print with what they print natively. The files stay what they were.
 func TestOverlayPrograms(t *testing.T) {
 	for _, tool := range []string{"bash", "perl", "git", "tar"} {
 		if _, err := exec.LookPath(tool); err != nil {

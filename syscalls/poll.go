@@ -15,8 +15,8 @@ type watch struct {
 	events uint32
 }
 
-// waitAny makes t wait until one of ws has an event. Their files stay open for that, but what the call finds then is that
-// of the files that the descriptors refer to by then, as in Linux.
+// waitAny makes t wait until one of ws has an event. Their files stay open for that, but what the call finds then is
+// that of the files that the descriptors refer to by then, as in Linux.
 func waitAny(t *task.Thread, ws []watch, interrupted linux.Errno, resume func() (uint64, linux.Errno)) (uint64, linux.Errno) {
 	w := task.Wait{Deadline: t.Call.Deadline, OnSignal: interrupted}
 	if files.Of(t).Call.Held == nil {

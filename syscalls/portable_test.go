@@ -2,7 +2,8 @@
 
 package syscalls_test
 
-// hostDiffers has the conformance programs of which lines differ with the host layer of other hosts, how many at most, and why.
+// hostDiffers has the conformance programs of which lines differ with the host layer of other hosts, how many at most,
+// and why.
 var hostDiffers = map[string]struct {
 	lines int
 	why   string

@@ -52,8 +52,8 @@ func sysPrctl(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return t.PrctlSetting(op, arg)
 }
 
-// setMM is PR_SET_MM. Where the parts of a process lie cannot be told to the guest's kernel, as it cannot without privileges; what Linux
-// looks at before that is looked at.
+// setMM is PR_SET_MM. Where the parts of a process lie cannot be told to the guest's kernel, as it cannot without
+// privileges; what Linux looks at before that is looked at.
 func setMM(t *task.Thread, op uint64, a uio.Args) linux.Errno {
 	const auxv, wholeMap, mapSize, sizeOfMap, addresses, lowest = 12, 14, 15, 104, 11, 65536
 	switch {

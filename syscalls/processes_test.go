@@ -55,8 +55,8 @@ func TestForkShares(t *testing.T) {
 	assert.Equal(t, 1, f.Base().Refs)
 }
 
-// TestCompareWhatIsNotThere checks that two processes which have neither of what kcmp(2) compares have the same. On a host a
-// scheduler of its disks may have given them some of their own.
+// TestCompareWhatIsNotThere checks that two processes which have neither of what kcmp(2) compares have the same. On a
+// host a scheduler of its disks may have given them some of their own.
 func TestCompareWhatIsNotThere(t *testing.T) {
 	g := newGuest(t)
 	child := g.ok(nr("fork"))

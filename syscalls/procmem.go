@@ -159,8 +159,8 @@ func sysFanotifyMark(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return 0, linux.EINVAL
 }
 
-// sysUnshare implements unshare(2) as far as it needs no privilege. What threads share is theirs together as long as there is more
-// than one.
+// sysUnshare implements unshare(2) as far as it needs no privilege. What threads share is theirs together as long as
+// there is more than one.
 func sysUnshare(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const (
 		ofProcess = linux.CLONE_VM | linux.CLONE_SIGHAND | linux.CLONE_THREAD

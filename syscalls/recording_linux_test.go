@@ -22,7 +22,8 @@ func recorded(t *testing.T) func(*Config) {
 	return func(c *Config) { c.Files.Record, c.Files.HostStdio = r, false }
 }
 
-// TestPatientOutput has a recorded guest write to a pipe that is full: it does not see that, as a repetition writes elsewhere.
+// TestPatientOutput has a recorded guest write to a pipe that is full: it does not see that, as a repetition writes
+// elsewhere.
 func TestPatientOutput(t *testing.T) {
 	for name, hostFlags := range map[string]int{"waits": 0, "nonblocking": unix.O_NONBLOCK} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 
 // A direction is reading or writing.
 type direction struct {
-	// check says whether a file is open for it and of a kind that it can be done to: both are looked at before the memory.
+	// check says whether a file is open for it and of a kind that it can be done to: both are looked at before the
+	// memory.
 	check func(f files.File) linux.Errno
 	do    func(t *task.Thread, f files.File, v []uio.Iovec, off int64) (uint64, linux.Errno)
 }
@@ -40,8 +41,8 @@ func mayBeWritten(f files.File) linux.Errno {
 	return 0
 }
 
-// file returns the file behind fd for a transfer at off, -1 for the file's position. Whether it has positions is looked at before
-// what it is open for.
+// file returns the file behind fd for a transfer at off, -1 for the file's position. Whether it has positions is looked
+// at before what it is open for.
 func (d *direction) file(t *task.Thread, fd int, off int64) (files.File, linux.Errno) {
 	f, e := files.GetFile(t, fd)
 	switch {
@@ -237,7 +238,8 @@ func transfer(t *task.Thread, in, out files.File, inOff, outOff int64, n uint64)
 	return done, 0
 }
 
-// intoPipe is transfer to a pipe: buffers of another pipe move there as they are, what is read otherwise is laid into buffers of its own.
+// intoPipe is transfer to a pipe: buffers of another pipe move there as they are, what is read otherwise is laid into
+// buffers of its own.
 func intoPipe(t *task.Thread, in files.RawReader, out *files.PipeFile, inOff int64, n uint64) (done uint64, e linux.Errno) {
 	if from, ok := in.(*files.PipeFile); ok {
 		return betweenPipes(t, from, out, n, out.Pipe.Move)
@@ -331,8 +333,8 @@ func movedBy(f files.File, off int64, n uint64) uint64 {
 	return uint64(off) + n
 }
 
-// What is moved between two looks for signals, others who want to run, and the end of the run, and how long that takes, at
-// 10 GB/s. It is as much as fits into a pipe.
+// What is moved between two looks for signals, others who want to run, and the end of the run, and how long that takes,
+// at 10 GB/s. It is as much as fits into a pipe.
 const (
 	transferPiece = 1 << 20
 	pieceTime     = 100_000
@@ -430,8 +432,8 @@ func copyable(t *task.Thread, inFD, outFD int) (in, out *files.HostFile, e linux
 	return in, out, 0
 }
 
-// copyLength checks the ranges of copy_file_range(2) and returns how much is to be copied: what the source has behind its position
-// now, also if the copy makes it longer. "EINVAL fd_in and fd_out refer to the same file and the source
+// copyLength checks the ranges of copy_file_range(2) and returns how much is to be copied: what the source has behind
+// its position now, also if the copy makes it longer. "EINVAL fd_in and fd_out refer to the same file and the source
 // and target ranges overlap."
 func copyLength(t *task.Thread, a uio.Args, in, out *files.HostFile) (uint64, linux.Errno) {
 	var at [2]uint64

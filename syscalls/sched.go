@@ -125,8 +125,8 @@ func sysSchedGetscheduler(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	return uint64(o.Sched.Policy), 0
 }
 
-// schedulingOf returns the thread whose scheduling a call asks for or, with change, sets; 0 names t itself. A process that
-// the guest can name although it is not there was never changed, and cannot be.
+// schedulingOf returns the thread whose scheduling a call asks for or, with change, sets; 0 names t itself. A process
+// that the guest can name although it is not there was never changed, and cannot be.
 func schedulingOf(t *task.Thread, tid int, change bool) (*task.Thread, linux.Errno) {
 	switch {
 	case tid < 0:

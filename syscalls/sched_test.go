@@ -230,7 +230,8 @@ func TestSpliceWithoutWaiting(t *testing.T) {
 	g.fails(linux.EINVAL, nr("splice"), r, 0, g.ok(nr("eventfd"), 5), 0, 8, 0)
 }
 
-// TestMembarrier checks that what a process has registered for can be asked. (Linux before 6.3 cannot, so no program is compared.)
+// TestMembarrier checks that what a process has registered for can be asked. (Linux before 6.3 cannot, so no program is
+// compared.)
 func TestMembarrier(t *testing.T) {
 	g := newGuest(t)
 	barrier := func(cmd uint64) uint64 { return g.ok(nr("membarrier"), cmd, 0, 0) }

@@ -55,7 +55,8 @@ func schedule(t *testing.T, seed uint64, args, env []string, cpus int) scheduled
 	return scheduled{string(text), res.Exit.Status(), b.String()}
 }
 
-// checkSchedules runs a program by several schedules: it gets what it gets natively by all of them, and by each the same twice.
+// checkSchedules runs a program by several schedules: it gets what it gets natively by all of them, and by each the
+// same twice.
 func checkSchedules(t *testing.T, seeds, times int, args []string, cpus int) {
 	t.Helper()
 	env := []string{"PATH=/usr/bin:/bin"}
@@ -73,7 +74,8 @@ func checkSchedules(t *testing.T, seeds, times int, args []string, cpus int) {
 	}
 }
 
-// firstDifference returns the first lines in which two texts differ, "" if they do not. Profiles are too long to be printed.
+// firstDifference returns the first lines in which two texts differ, "" if they do not. Profiles are too long to be
+// printed.
 func firstDifference(a, b string) string {
 	if a == b {
 		return ""
@@ -110,8 +112,8 @@ func TestSchedulesDiffer(t *testing.T) {
 	assert.Greater(t, len(results), 3, "%v", results)
 }
 
-// TestSchedulesOfRuntimes runs threads of other languages: testdata/threads. What is not installed is left out, but by the
-// tests with oracles.
+// TestSchedulesOfRuntimes runs threads of other languages: testdata/threads. What is not installed is left out, but by
+// the tests with oracles.
 func TestSchedulesOfRuntimes(t *testing.T) {
 	dir, err := filepath.Abs("testdata/threads")
 	require.NoError(t, err)
@@ -170,7 +172,8 @@ func tool(t testing.TB, name string) string {
 	return path
 }
 
-// alike ends a test with the tag oracles, which changes no more of it than that what it needs has to be installed: make test has run it.
+// alike ends a test with the tag oracles, which changes no more of it than that what it needs has to be installed: make
+// test has run it.
 func alike(t testing.TB) {
 	t.Helper()
 	if oracles {

@@ -39,8 +39,8 @@ func spliceTo(f files.File) linux.Errno {
 // seekable reports whether f has positions, so that what was read but could not be written is not lost.
 func seekable(f files.File) bool { return f.Traits()&(files.Unpollable|files.Uniform) != 0 }
 
-// pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be moved: nobody
-// reads from it, or it is full and must not be waited for.
+// pipeSpace is what keeps splice(2) and sendfile(2) from moving anything to f if that is a pipe, whatever is to be
+// moved: nobody reads from it, or it is full and must not be waited for.
 func pipeSpace(t *task.Thread, f files.File, dontWait bool) linux.Errno {
 	p, ok := f.(*files.PipeFile)
 	if !ok {
@@ -215,8 +215,8 @@ func doTee(t *task.Thread, r, w *files.PipeFile, n uint64, wait bool) (uint64, l
 	return files.WaitFor(t, r, linux.POLLIN, 1, again, w)
 }
 
-// betweenPipes calls do to bring up to n bytes from one pipe into another. Whether anything is there is seen before who reads it
-// (do_splice and do_tee in fs/splice.c).
+// betweenPipes calls do to bring up to n bytes from one pipe into another. Whether anything is there is seen before who
+// reads it (do_splice and do_tee in fs/splice.c).
 func betweenPipes(t *task.Thread, from, to *files.PipeFile, n uint64, do func(from *files.Pipe, n uint64) uint64) (uint64, linux.Errno) {
 	if len(from.Pipe.Bufs) == 0 && from.Pipe.Writers > 0 {
 		return 0, linux.EAGAIN

@@ -12,7 +12,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// TestStdStreams checks that the guest finds pipes for output, whatever the host has, and can do with them what it can do with pipes.
+// TestStdStreams checks that the guest finds pipes for output, whatever the host has, and can do with them what it can
+// do with pipes.
 func TestStdStreams(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -68,7 +69,8 @@ func (g *guest) stdFile(t *testing.T, fd int) files.File {
 	return f
 }
 
-// TestStandIns checks the files of /etc that the guest has instead of the host's, and that it has the host's if it is to.
+// TestStandIns checks the files of /etc that the guest has instead of the host's, and that it has the host's if it is
+// to.
 func TestStandIns(t *testing.T) {
 	g := newGuest(t, func(c *Config) { c.Files.HostEtc = false })
 	require.True(t, strings.HasPrefix(g.readAll("/etc/passwd"), "root:x:0:0:"))

@@ -60,7 +60,8 @@ func xattrFile(t *task.Thread, fd int, change bool) (xattrTarget, linux.Errno) {
 	return xattrTarget{h.Again(), true, func() { files.FileEvent(t.Kernel, h, linux.IN_ATTRIB) }}, 0
 }
 
-// noXattr is what calls on extended attributes of a file of ours give: "only for regular files and directories" - xattr(7)
+// noXattr is what calls on extended attributes of a file of ours give: "only for regular files and directories" -
+// xattr(7)
 func noXattr(t *task.Thread, f files.File, change bool) linux.Errno {
 	st, e := f.Stat(t)
 	switch kind := st.Mode & linux.S_IFMT; {

@@ -63,7 +63,8 @@ func TestOracleHTMLCompare(t *testing.T) {
 	b.Clean()
 }
 
-// TestOracleHTMLCompareControls: the button, a file that is dropped, what is old and what is new, the end; profiles without a page; light, dark, a phone.
+// TestOracleHTMLCompareControls: the button, a file that is dropped, what is old and what is new, the end; profiles
+// without a page; light, dark, a phone.
 func TestOracleHTMLCompareControls(t *testing.T) {
 	b := newBrowser(t)
 	old, new := page(t, oldPage), page(t, newPage)
@@ -110,7 +111,8 @@ func TestOracleHTMLCompareControls(t *testing.T) {
 	b.Clean()
 }
 
-// TestOracleHTMLCompareBad: files that are neither, damaged, or a comparison; nothing in them is run, and the page stays as it was.
+// TestOracleHTMLCompareBad: files that are neither, damaged, or a comparison; nothing in them is run, and the page
+// stays as it was.
 func TestOracleHTMLCompareBad(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -168,7 +170,8 @@ func TestOracleHTMLCompareBad(t *testing.T) {
 	b.Clean()
 }
 
-// TestOracleHTMLTransforms: what is done to the tree of calls, one after the other, and taken back one by one; the address has all of it.
+// TestOracleHTMLTransforms: what is done to the tree of calls, one after the other, and taken back one by one; the
+// address has all of it.
 func TestOracleHTMLTransforms(t *testing.T) {
 	const done = `[...document.querySelectorAll("#done button")].map((b) => b.textContent).join()`
 	const widths = boxWidths

@@ -1,6 +1,6 @@
-// Package cli has the commands cg_annotate, cg_diff and cg_merge as functions:
-// Annotate, CgDiff (and Diff, which differs on terminals) and Merge. Each takes a command line and returns an exit status: 0,
-// 1 for what is wrong with a file, 2 for what is wrong with the command line.
+// Package cli has the commands cg_annotate, cg_diff and cg_merge as functions: Annotate, CgDiff (and Diff, which
+// differs on terminals) and Merge. Each takes a command line and returns an exit status: 0, 1 for what is wrong with a
+// file, 2 for what is wrong with the command line.
 //
 // The rules are those of Valgrind's programs of that name since 3.22, written in
 // Python: options and their abbreviations, what is shown, its order and its layout,

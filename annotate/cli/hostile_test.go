@@ -40,8 +40,8 @@ func sourceProfile(t *testing.T, sources ...string) string {
 	return name
 }
 
-// TestSourcesWithoutEnd has sources that are no sources. A file of /proc that waits for what the kernel says would be read for
-// ever; that it is not read at all shows one that can be.
+// TestSourcesWithoutEnd has sources that are no sources. A file of /proc that waits for what the kernel says would be
+// read for ever; that it is not read at all shows one that can be.
 func TestSourcesWithoutEnd(t *testing.T) {
 	for _, source := range []string{"/dev/zero", "/proc/self/limits"} {
 		if _, err := os.Stat(source); err != nil {

@@ -304,7 +304,8 @@ func TestOracleHTMLEditor(t *testing.T) {
 	b.Clean()
 }
 
-// TestOracleHTMLFlat: a profile without a call graph has all of it but calls, and files without source say where they were looked for.
+// TestOracleHTMLFlat: a profile without a call graph has all of it but calls, and files without source say where they
+// were looked for.
 func TestOracleHTMLFlat(t *testing.T) {
 	b := newBrowser(t)
 	b.Open(page(t, "--threshold=0", "testdata/html/new.out"), "")
@@ -383,7 +384,8 @@ func TestOracleHTMLStrange(t *testing.T) {
 	b.Clean()
 }
 
-// TestOracleHTMLLarge: 100,000 lines with counts of nine events in 500 files, 10,000 functions: the page is small enough and fast enough.
+// TestOracleHTMLLarge: 100,000 lines with counts of nine events in 500 files, 10,000 functions: the page is small
+// enough and fast enough.
 func TestOracleHTMLLarge(t *testing.T) {
 	dir := t.TempDir()
 	var p strings.Builder

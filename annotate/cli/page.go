@@ -152,7 +152,8 @@ func Browse(url string) error {
 	return nil
 }
 
-// PageOptions are the options of a page of a run that is shown while it lasts: those that annotate --html has without any.
+// PageOptions are the options of a page of a run that is shown while it lasts: those that annotate --html has without
+// any.
 func PageOptions() annotate.Options {
 	o := annotate.Defaults()
 	o.CallGraph = true

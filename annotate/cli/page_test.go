@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestView: the address is printed, the page is there with what annotate's options say, and it is over when it is to end.
+// TestView: the address is printed, the page is there with what annotate's options say, and it is over when it is to
+// end.
 func TestView(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

@@ -1,9 +1,10 @@
-// Package serve shows a report in a browser of this host, as `cgemu view` and `cgemu --view` do: the page of annotate --html, whose sources are
-// sent when they are looked at, and whose counts are renewed while a program runs.
+// Package serve shows a report in a browser of this host, as `cgemu view` and `cgemu --view` do: the page of annotate
+// --html, whose sources are sent when they are looked at, and whose counts are renewed while a program runs.
 //
-// It listens on loopback only. Other pages in the same browser must learn nothing from it and change nothing: a request has to name the server
-// by a loopback name (or a page elsewhere could have its own name lead here), and one that ends the run has to come from the page. A request names files by
-// their numbers in the report, so no path comes from outside.
+// It listens on loopback only. Other pages in the same browser must learn nothing from it and change nothing: a request
+// has to name the server by a loopback name (or a page elsewhere could have its own name lead here), and one that ends
+// the run has to come from the page. A request names files by their numbers in the report, so no path comes from
+// outside.
 package serve
 
 import (
@@ -31,7 +32,8 @@ type Content struct {
 
 // A Server shows a report.
 type Server struct {
-	// Content returns what is to be shown now. It is called for every request for the page or its counts, one at a time.
+	// Content returns what is to be shown now. It is called for every request for the page or its counts, one at a
+	// time.
 	Content func() (Content, error)
 	// Stop, if set, ends the run that is shown.
 	Stop func()

@@ -1,5 +1,5 @@
-// Package web is what the page of `make web` asks for: reports of profiles that were dropped on it, with the sources dropped
-// beside them. It knows nothing of browsers; cmd/cgemu-web is the program in the page.
+// Package web is what the page of `make web` asks for: reports of profiles that were dropped on it, with the sources
+// dropped beside them. It knows nothing of browsers; cmd/cgemu-web is the program in the page.
 package web
 
 import (
@@ -50,8 +50,8 @@ type Profile struct {
 // A Source is files that were dropped together.
 type Source struct {
 	FS fs.FS
-	// Folder is the name of the folder in FS that has them all; "": they are files without one. A name in a profile is looked for with the folder's
-	// name and without.
+	// Folder is the name of the folder in FS that has them all; "": they are files without one. A name in a profile is
+	// looked for with the folder's name and without.
 	Folder string
 	// Side is the side of a comparison that they belong to, BothSides, OldSide or NewSide.
 	Side string
@@ -66,7 +66,8 @@ const (
 
 // A Summary says what of a report has been found.
 type Summary struct {
-	// Files is how many source files the report names, Read how many of them were among the sources. Both are 0 if the format has no sources.
+	// Files is how many source files the report names, Read how many of them were among the sources. Both are 0 if the
+	// format has no sources.
 	Files, Read int
 }
 

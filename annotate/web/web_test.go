@@ -38,7 +38,8 @@ func job(format string, names ...string) *Job {
 	return j
 }
 
-// TestCommands: what the page shows is what the commands write, byte for byte; the sources are beside the profiles in both.
+// TestCommands: what the page shows is what the commands write, byte for byte; the sources are beside the profiles in
+// both.
 func TestCommands(t *testing.T) {
 	t.Chdir(t.TempDir()) // the commands call profiles as they are named
 	write := func(name string, data []byte) {
@@ -112,7 +113,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestSides: sources of one side of a comparison are not those of the other, and the first of several that fit is taken.
+// TestSides: sources of one side of a comparison are not those of the other, and the first of several that fit is
+// taken.
 func TestSides(t *testing.T) {
 	j := job(FormatJSON, "old.out", "new.out")
 	j.Diff = true

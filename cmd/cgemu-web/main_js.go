@@ -16,8 +16,8 @@ import (
 
 // main does one job, which worker.js has put into cgemuJob, and leaves what came of it in cgemuResult.
 func main() {
-	// The program ends with the report, and its memory goes with it: collecting less often halves the time (100,000 lines: 1.3 s for 2.7).
-	// What is really large is collected as it comes near to half of what WebAssembly can have.
+	// The program ends with the report, and its memory goes with it: collecting less often halves the time (100,000
+	// lines: 1.3 s for 2.7). What is really large is collected as it comes near to half of what WebAssembly can have.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(2 << 30)
 	result := map[string]any{}

@@ -143,8 +143,8 @@ func TestOraclePage(t *testing.T) {
 	b.Clean()
 }
 
-// TestOraclePageLooks: on a phone nothing is wider than it, light and dark are those of the system or of the button, for the report, too, and all
-// controls are reached by Tab.
+// TestOraclePageLooks: on a phone nothing is wider than it, light and dark are those of the system or of the button,
+// for the report, too, and all controls are reached by Tab.
 func TestOraclePageLooks(t *testing.T) {
 	const background = `getComputedStyle(document.body).backgroundColor`
 	dir := t.TempDir()

@@ -217,7 +217,8 @@ func (c *checkCommand) tellGone(m *check.Manifest, old check.Baseline) {
 	fmt.Fprintf(c.stderr, "cgemu check: %s has counts of %s, which the manifest does not have any more: %s\n", filepath.Join(m.Dir, m.Baseline), strings.Join(gone, ", "), then)
 }
 
-// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is or git has it.
+// topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is
+// or git has it.
 func topDir(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -246,8 +247,8 @@ func (c *checkCommand) oldBaseline(m *check.Manifest) (check.Baseline, error) {
 	return old, err
 }
 
-// measureAt counts in the commit from which this one has parted from another revision, and says which that is. A benchmark that cannot be run
-// there is new.
+// measureAt counts in the commit from which this one has parted from another revision, and says which that is. A
+// benchmark that cannot be run there is new.
 func (c *checkCommand) measureAt(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (old check.Baseline, against string, err error) {
 	commit, err := m.Base(ctx, c.against)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // A shard is the part of the benchmarks that one machine of several runs: the index-th of count, from 0 on.
 type shard struct{ index, count int }
 
-// shardVariables are what systems that start several machines tell each: which it is, counted from first on, and how many there are, if
-// they tell that.
+// shardVariables are what systems that start several machines tell each: which it is, counted from first on, and how
+// many there are, if they tell that.
 var shardVariables = []struct {
 	index, count string
 	first        int

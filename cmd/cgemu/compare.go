@@ -133,7 +133,8 @@ func (o *options) countCommand(ctx context.Context, words []string) (*cgout.Prof
 	return p, 0, nil
 }
 
-// writeComparison writes a table of the counts, and for each command but the first the functions in which it differs from that.
+// writeComparison writes a table of the counts, and for each command but the first the functions in which it differs
+// from that.
 func writeComparison(w io.Writer, commands []string, profiles []*cgout.Profile) error {
 	rows := [][]string{{"", profiles[0].Events[0], "of first"}}
 	rows[0] = append(rows[0], profiles[0].Events[1:]...)

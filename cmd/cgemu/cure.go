@@ -25,8 +25,8 @@ func cure(err error) string {
 	return foreignCure(err, syscalls.HasOwnRoot)
 }
 
-// foreignCure returns what to do about a program that cannot be started if foreign says that the host is not Linux, so that it has neither
-// programs nor libraries for it.
+// foreignCure returns what to do about a program that cannot be started if foreign says that the host is not Linux, so
+// that it has neither programs nor libraries for it.
 func foreignCure(err error, foreign bool) string {
 	var bad *loader.Error
 	switch {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namedDescriptors returns the open descriptors beyond the standard ones that args name, as a shell's <(command) does: it becomes /dev/fd/63. Those that are to be closed
-// where a program begins are cgemu's own.
+// namedDescriptors returns the open descriptors beyond the standard ones that args name, as a shell's <(command) does:
+// it becomes /dev/fd/63. Those that are to be closed where a program begins are cgemu's own.
 func namedDescriptors(args []string) (list []int) {
 	for _, arg := range args {
 		for _, dir := range [...]string{"/dev/fd/", "/proc/self/fd/"} {

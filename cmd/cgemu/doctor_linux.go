@@ -67,7 +67,8 @@ func field(file, key, sep string) string {
 // cpuFlags are what the engine jit needs of the CPU, by Linux's names.
 var cpuFlags = []string{"avx2", "bmi2", "fma", "aes", "pclmulqdq"}
 
-// avx512Flags are what jit needs besides to copy the instructions of AVX-512 for a guest that has them, instead of executing them in Go.
+// avx512Flags are what jit needs besides to copy the instructions of AVX-512 for a guest that has them, instead of
+// executing them in Go.
 var avx512Flags = []string{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "xsavec"}
 
 // missingFlags returns which of names are not in has.
@@ -216,7 +217,8 @@ func examineRuns() []finding {
 	return append(list, examineLibc()...)
 }
 
-// examineCounting counts doctorProgram. It lies in memory: as the guest's standard input, which is the one file that needs no place.
+// examineCounting counts doctorProgram. It lies in memory: as the guest's standard input, which is the one file that
+// needs no place.
 func examineCounting() finding {
 	const what = "counting"
 	const cure = "this is an error of cgemu or of the machine: report it, with this output"

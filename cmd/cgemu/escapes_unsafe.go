@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In builds with the tag escapes, which tests make, cgemu has no first wall, or does itself what a guest would do that had got out of
-// its own: it makes system calls of the host. CGEMU_ESCAPE says which of the two:
+// In builds with the tag escapes, which tests make, cgemu has no first wall, or does itself what a guest would do that
+// had got out of its own: it makes system calls of the host. CGEMU_ESCAPE says which of the two:
 //
 //	second      no first wall
 //	inside      the calls of escapes are made when the second wall stands
@@ -31,7 +31,8 @@ func init() {
 	}
 }
 
-// An escape is an attempt to get out: try returns nil if it could be done. Each has a file of its own, out, to do it to: with the text "text".
+// An escape is an attempt to get out: try returns nil if it could be done. Each has a file of its own, out, to do it
+// to: with the text "text".
 type escape struct {
 	name string
 	// kind is 'r' for what reads, 'w' for what changes, 'p' for what concerns other processes, 'n' for the network.
@@ -132,7 +133,8 @@ func port() int {
 	return n
 }
 
-// inherited is a descriptor of the directory of the files, which cgemu was started with. It is none that cgemu itself comes to.
+// inherited is a descriptor of the directory of the files, which cgemu was started with. It is none that cgemu itself
+// comes to.
 const inherited = 60
 
 var escapes = []escape{

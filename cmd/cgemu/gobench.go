@@ -15,10 +15,10 @@ import (
 	"github.com/cgemu/cgemu"
 )
 
-// With --go-benchmarks the results of a Go test binary's benchmarks have counts for nanoseconds. Package testing prints them, by the
-// guest's clock; what a benchmark has counted is known when its function returns. So that each line gets its own counts they go the
-// way of the output: into the pipe that is the guest's standard output, behind benchMark, and a filter at the other end takes
-// them out again.
+// With --go-benchmarks the results of a Go test binary's benchmarks have counts for nanoseconds. Package testing prints
+// them, by the guest's clock; what a benchmark has counted is known when its function returns. So that each line gets
+// its own counts they go the way of the output: into the pipe that is the guest's standard output, behind benchMark,
+// and a filter at the other end takes them out again.
 
 // benchMark begins a line of counts in the guest's output.
 var benchMark = []byte("\x00\x00cgemu counts:")
@@ -37,7 +37,8 @@ func (k *keeper) runFiltered(ctx context.Context, cfg cgemu.Config) (*cgemu.Resu
 	return res, err
 }
 
-// filterBenchmarks puts the filter between the guest and standard output. done has to be called when the guest has ended.
+// filterBenchmarks puts the filter between the guest and standard output. done has to be called when the guest has
+// ended.
 func filterBenchmarks(cfg *cgemu.Config) (done func() error, err error) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -78,16 +79,16 @@ type benchCount struct {
 // A benchLines is a writer that passes on what a test binary writes, but for the measurements in results of benchmarks.
 type benchLines struct {
 	to io.Writer
-	// line is a line that has not ended, of which the first passed bytes were passed on already. long says that it began before: it is
-	// longer than any result.
+	// line is a line that has not ended, of which the first passed bytes were passed on already. long says that it
+	// began before: it is longer than any result.
 	line   []byte
 	passed int
 	long   bool
 	// counts are those of the last benchmark that ended, until its result comes. explained says that their units were.
 	counts    []benchCount
 	explained bool
-	// several says that each benchmark is run more than once, in one process: its heap and the seeds of its maps are others each time, so that
-	// the results are samples.
+	// several says that each benchmark is run more than once, in one process: its heap and the seeds of its maps are
+	// others each time, so that the results are samples.
 	several bool
 }
 
@@ -229,7 +230,8 @@ func severalCounts(args []string) bool {
 	return n != "1" && n != "0"
 }
 
-// units tells benchstat, in front of the first result, what the events are: counts are no samples of something that varies, unless there are several.
+// units tells benchstat, in front of the first result, what the events are: counts are no samples of something that
+// varies, unless there are several.
 func (l *benchLines) units() (text string) {
 	if l.explained || !l.beginsResult() {
 		return ""

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHugeHeap has what is allocated next lie in memory for which huge pages were asked. That is done in a process of its own, as main does: hugeHeap waits for the end of a goroutine
-// by their number, and those that other tests have left end when they like.
+// TestHugeHeap has what is allocated next lie in memory for which huge pages were asked. That is done in a process of
+// its own, as main does: hugeHeap waits for the end of a goroutine by their number, and those that other tests have
+// left end when they like.
 func TestHugeHeap(t *testing.T) {
 	const alone = "CGEMU_TEST_HEAP"
 	if os.Getenv(alone) == "" {

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hugeHeap has the kernel give the first hugeHeapSize bytes of the heap huge pages: see RATIONALE.md, "Why has the heap huge pages?". It takes an address
-// range, but no memory. Kernels without huge pages refuse it, and it does nothing where there are not four times as many addresses.
+// hugeHeap has the kernel give the first hugeHeapSize bytes of the heap huge pages: see RATIONALE.md, "Why has the heap
+// huge pages?". It takes an address range, but no memory. Kernels without huge pages refuse it, and it does nothing
+// where there are not four times as many addresses.
 func hugeHeap() error {
 	// Where addresses are scarce (ulimit -v) the runtime would end the process.
 	room, err := unix.Mmap(-1, 0, 4*hugeHeapSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -43,8 +44,9 @@ func hugeHeap() error {
 // hugeHeapSize is what most runs need.
 const hugeHeapSize = 128 << 20
 
-// takeStack has the runtime take a stack of hugeHeapSize bytes from the heap for its goroutine, which gives it back when it ends, without a collection. Its frame has room for what wide
-// returns, more than half of that. touch is false, so that no more of it is touched than the stack's end, where the address is that takeStack returns.
+// takeStack has the runtime take a stack of hugeHeapSize bytes from the heap for its goroutine, which gives it back
+// when it ends, without a collection. Its frame has room for what wide returns, more than half of that. touch is false,
+// so that no more of it is touched than the stack's end, where the address is that takeStack returns.
 //
 //go:noinline
 func takeStack(touch bool) uintptr {

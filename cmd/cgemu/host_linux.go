@@ -61,8 +61,8 @@ func writable(f *os.File, d time.Duration) bool {
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
-// lockDirectory keeps other runs of cgemu from giving files of a directory new names until unlock is called. Where that cannot be had within a
-// second, as somebody else may hold such a lock for long, it goes without.
+// lockDirectory keeps other runs of cgemu from giving files of a directory new names until unlock is called. Where that
+// cannot be had within a second, as somebody else may hold such a lock for long, it goes without.
 func lockDirectory(dir string) (unlock func()) {
 	const tries, pause = 100, 10 * time.Millisecond
 	f, err := os.Open(dir)

@@ -113,8 +113,8 @@ func isVolume(arg string, drive func(string) string) bool {
 	return volume().MatchString(arg[len(drive(arg)):])
 }
 
-// volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option, Valgrind's. Only the options
-// in front of the program are looked at.
+// volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option,
+// Valgrind's. Only the options in front of the program are looked at.
 func volumes(f *pflag.FlagSet, args []string) []string {
 	out := args[:0:0]
 	for i := 0; i < len(args); i++ {

@@ -22,8 +22,9 @@ import (
 
 // makeImage makes a container image: image docker|oci|dir|tar FILE [NAME=VALUE]... LAYER...
 //
-// A layer is a directory, or +NAME, a program of the host's with the libraries that it needs. What is said of the image are values of tag, env, workdir, user,
-// arch, entrypoint, cmd (by words) and gzip; device=NAME,MAJOR,MINOR is a layer with a device.
+// A layer is a directory, or +NAME, a program of the host's with the libraries that it needs. What is said of the image
+// are values of tag, env, workdir, user, arch, entrypoint, cmd (by words) and gzip; device=NAME,MAJOR,MINOR is a layer
+// with a device.
 func makeImage(ts *testscript.TestScript, _ bool, args []string) {
 	var m imagetest.Image
 	for _, a := range args[2:] {

@@ -18,8 +18,8 @@ import (
 
 // A liveRun is a run whose counts are shown while it lasts: `cgemu --view`. The counts are those of all its processes.
 //
-// The thread that runs the guest takes a copy of the counts, when one is wanted; the server's threads make a page of that. They share
-// nothing that changes.
+// The thread that runs the guest takes a copy of the counts, when one is wanted; the server's threads make a page of
+// that. They share nothing that changes.
 type liveRun struct {
 	url string
 
@@ -40,7 +40,8 @@ const (
 	liveWait  = 2 * time.Second
 )
 
-// startView serves the counts of a run, whose context is ctx, until done is called. The context that it returns is to be the run's: the page can end it, as Ctrl-C does.
+// startView serves the counts of a run, whose context is ctx, until done is called. The context that it returns is to
+// be the run's: the page can end it, as Ctrl-C does.
 func (o *options) startView(ctx context.Context, log io.Writer) (l *liveRun, run context.Context, done func(), err error) {
 	ln, err := serve.Listen(o.view)
 	if err != nil {
@@ -149,7 +150,8 @@ func (l *liveRun) content() (serve.Content, error) {
 	return serve.Content{Report: l.report, Version: version, Running: running}, nil
 }
 
-// runViewed makes the run and shows it, until a signal ends ctx. The context that it returns is the run's, which the page may have ended.
+// runViewed makes the run and shows it, until a signal ends ctx. The context that it returns is the run's, which the
+// page may have ended.
 func (o *options) runViewed(ctx context.Context, k *keeper, cfg cgemu.Config) (*cgemu.Result, context.Context, error) {
 	live, run, done, err := o.startView(ctx, k.log)
 	if err != nil {

@@ -120,7 +120,8 @@ func exitCode(err error) int {
 	return 0
 }
 
-// TestViewEnds: a program that ends is shown until a signal; the profile is that of a run that nobody watched, and so is the exit status.
+// TestViewEnds: a program that ends is shown until a signal; the profile is that of a run that nobody watched, and so
+// is the exit status.
 func TestViewEnds(t *testing.T) {
 	guest, err := filepath.Abs("../../testdata/guest")
 	require.NoError(t, err)

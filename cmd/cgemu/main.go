@@ -22,8 +22,8 @@ const (
 	exitNotFound = 127
 )
 
-// The garbage collector begins to work where the heap reaches garbageLimit, in bytes; if more than half of that is in use then, heapLimit: see RATIONALE.md, "Why is
-// the garbage collector off?".
+// The garbage collector begins to work where the heap reaches garbageLimit, in bytes; if more than half of that is in
+// use then, heapLimit: see RATIONALE.md, "Why is the garbage collector off?".
 const (
 	garbageLimit = 128 << 20
 	heapLimit    = 384 << 20
@@ -43,8 +43,9 @@ func main() {
 	os.Exit(status)
 }
 
-// collectLate keeps the garbage collector off until the heap reaches limit, and chooses the next one then. When it finds more than heapInUse in use it works as in other
-// programs from then on: with the limit alone it would collect without pause once more than that is in use.
+// collectLate keeps the garbage collector off until the heap reaches limit, and chooses the next one then. When it
+// finds more than heapInUse in use it works as in other programs from then on: with the limit alone it would collect
+// without pause once more than that is in use.
 func collectLate(limit int64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(limit)

@@ -400,7 +400,8 @@ func (o *options) names() dwarfmap.Options {
 	}
 }
 
-// suggestFlag says in words of command lines what is wrong with a flag: which one may have been meant, or what value is expected.
+// suggestFlag says in words of command lines what is wrong with a flag: which one may have been meant, or what value is
+// expected.
 func suggestFlag(f *pflag.FlagSet, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
@@ -428,8 +429,8 @@ func badValue(bad *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s=%s: %s is expected", flag.Name, bad.GetValue(), expected)
 }
 
-// refuseLooseValue refuses yes or no as the program, behind an option that takes them behind a "=" only: the value is meant, not yes(1), which
-// does not end.
+// refuseLooseValue refuses yes or no as the program, behind an option that takes them behind a "=" only: the value is
+// meant, not yes(1), which does not end.
 func refuseLooseValue(f *pflag.FlagSet, args, rest []string) error {
 	before := len(args) - len(rest) - 1
 	if before < 0 || len(rest) < 2 || rest[0] != "yes" && rest[0] != "no" {

@@ -93,8 +93,8 @@ func (k *keeper) finish(res *cgemu.Result) {
 	}
 }
 
-// put takes the profile of the end of a process, or the dump with number n. Where threads are told apart theirs are taken instead, from the last to the first,
-// whose profile ends the run: see part.isLast.
+// put takes the profile of the end of a process, or the dump with number n. Where threads are told apart theirs are
+// taken instead, from the last to the first, whose profile ends the run: see part.isLast.
 func (k *keeper) put(pid, n int, p *cgout.Profile) error {
 	if len(p.Threads) == 0 || k.o.outFormat != "" && k.o.outFormat != "callgrind" {
 		return k.putPart(part{pid, n, 0}, p)
@@ -146,7 +146,8 @@ type outFiles struct {
 	format string
 	namer  cgout.Namer
 	names  map[int]string // by process
-	// found are the files with names as profiles have them that were there when the run began, written those that it has written itself.
+	// found are the files with names as profiles have them that were there when the run began, written those that it
+	// has written itself.
 	found, written map[string]fs.FileInfo
 }
 
@@ -182,7 +183,8 @@ func (f *outFiles) name(pid int) string {
 	return name
 }
 
-// A part is what a profile is of: a process, its dump with a number from 1 on or what it counted after the last one, and a thread or, as 0, all.
+// A part is what a profile is of: a process, its dump with a number from 1 on or what it counted after the last one,
+// and a thread or, as 0, all.
 type part struct{ pid, dump, thread int }
 
 // isLast reports whether a part is the last that is written of a run.

@@ -12,7 +12,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// progressAfter is how long a run lasts before its progress is shown, progressEvery how often it is then. Tests change them.
+// progressAfter is how long a run lasts before its progress is shown, progressEvery how often it is then. Tests change
+// them.
 var (
 	progressAfter = 2 * time.Second
 	progressEvery = 500 * time.Millisecond

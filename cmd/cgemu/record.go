@@ -14,8 +14,8 @@ import (
 	"github.com/cgemu/cgemu/internal/version"
 )
 
-// What a recorded program sees is in the recording, and cannot be changed when the run is repeated. What counts, and under which
-// names, changes nothing of that: --replay begins with the options of --record, and takes others.
+// What a recorded program sees is in the recording, and cannot be changed when the run is repeated. What counts, and
+// under which names, changes nothing of that: --replay begins with the options of --record, and takes others.
 
 // countingOptions are those that are recorded, and that --replay takes, too.
 var countingOptions = []string{
@@ -61,8 +61,8 @@ func given(x *pflag.Flag) (list []string) {
 	return list
 }
 
-// openReplay opens the recording that args ask for, and parses them again, behind the options that were recorded. now are the
-// options that args have, rest is what stands behind them.
+// openReplay opens the recording that args ask for, and parses them again, behind the options that were recorded. now
+// are the options that args have, rest is what stands behind them.
 func (o *options) openReplay(args []string, now *pflag.FlagSet, rest []string) (*options, *pflag.FlagSet, error) {
 	if o.record != "" {
 		return nil, nil, errors.New("--record and --replay: not both; a run that is repeated is recorded already")

@@ -12,7 +12,8 @@ import (
 	"github.com/cgemu/cgemu/internal/usage"
 )
 
-// references returns all commands, as help, manual pages and completions show them. The first one is the running of a program.
+// references returns all commands, as help, manual pages and completions show them. The first one is the running of a
+// program.
 func references() []*usage.Command {
 	list := append([]*usage.Command{runCommand()}, cli.Commands()...)
 	return append(list, checkReference(), compareCommand(), goCommand(), doctorCommand(), completionCommand(), helpCommand(), debugCommand(), versionCommand())

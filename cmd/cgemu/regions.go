@@ -125,7 +125,8 @@ func (c *countOptions) separatesCallers() bool {
 	return c.callers > 0 || slices.ContainsFunc(c.callersOf[1:], func(p []string) bool { return len(p) > 0 })
 }
 
-// beginsNowhere reports whether all options at whose functions counting begins are among those that no function matched, as a message each said.
+// beginsNowhere reports whether all options at whose functions counting begins are among those that no function
+// matched, as a message each said.
 func (c *countOptions) beginsNowhere(unmatched []string) bool {
 	begin := func(option string) bool {
 		return strings.HasPrefix(option, "--toggle-collect=") || strings.HasPrefix(option, "--from=")

@@ -120,7 +120,8 @@ func (o *options) outFiles(dumps bool) (*outFiles, error) {
 	return files, nil
 }
 
-// startLog opens what is written beside profiles: messages, which go to the terminal unless an option says where, and the files of --debug and --record.
+// startLog opens what is written beside profiles: messages, which go to the terminal unless an option says where, and
+// the files of --debug and --record.
 func (o *options) startLog(ctx context.Context, cfg *cgemu.Config, terminal io.Writer) (io.Writer, error) {
 	logTo := terminal
 	if o.logFile != "" {
@@ -383,7 +384,8 @@ func (o *options) passNamed(cfg *cgemu.Config, args []string) error {
 	return nil
 }
 
-// codeDir is where translated code and names are kept; "" for nowhere. A guest with walls around it has nothing to do with other runs' code.
+// codeDir is where translated code and names are kept; "" for nowhere. A guest with walls around it has nothing to do
+// with other runs' code.
 func (o *options) codeDir() string {
 	if o.noCache || o.walled() {
 		return ""

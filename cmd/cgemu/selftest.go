@@ -20,8 +20,9 @@ import (
 	"github.com/cgemu/cgemu/cachesim"
 )
 
-// selftestPrograms is an archive of small static programs, those in testdata; selftestDigests has what they leave, by what selftestRun.name says:
-// instructions, and a digest of all profiles, the output and the status. Both are made by go test -run TestSelftestFiles -update.
+// selftestPrograms is an archive of small static programs, those in testdata; selftestDigests has what they leave, by
+// what selftestRun.name says: instructions, and a digest of all profiles, the output and the status. Both are made by
+// go test -run TestSelftestFiles -update.
 var (
 	//go:embed selftest/programs.tar.gz
 	selftestPrograms []byte
@@ -150,7 +151,8 @@ func eachSelftest(ctx context.Context, engine string, f func(name, got string)) 
 	return nil
 }
 
-// runSelftest is `cgemu doctor --selftest`: it writes to w what differs from what all hosts leave, and reports whether nothing does.
+// runSelftest is `cgemu doctor --selftest`: it writes to w what differs from what all hosts leave, and reports whether
+// nothing does.
 func runSelftest(ctx context.Context, w io.Writer) error {
 	want := map[string]string{}
 	for line := range strings.Lines(selftestDigests) {

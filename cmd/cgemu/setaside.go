@@ -16,8 +16,8 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
-// Process ids of guests are the same in every run, so that runs in one directory want the same files where names are the default. What is of other
-// runs is set aside then: it gets a name that ends in ".old".
+// Process ids of guests are the same in every run, so that runs in one directory want the same files where names are
+// the default. What is of other runs is set aside then: it gets a name that ends in ".old".
 
 // oldSuffix ends the name of a profile that was set aside.
 const oldSuffix = ".old"
@@ -62,8 +62,8 @@ func (f *outFiles) put(p part, cmd string, empty bool, log io.Writer, write func
 	return nil
 }
 
-// setAside keeps a profile from being replaced: one that another run has written meanwhile; and, by the last profile of the run, that of the first
-// process, one of another program, or any by one that is empty, which nobody has asked for.
+// setAside keeps a profile from being replaced: one that another run has written meanwhile; and, by the last profile of
+// the run, that of the first process, one of another program, or any by one that is empty, which nobody has asked for.
 func (f *outFiles) setAside(name, cmd string, empty, last bool, log io.Writer) error {
 	was, ok := commandOf(name)
 	if !ok {
@@ -81,7 +81,8 @@ func (f *outFiles) setAside(name, cmd string, empty, last bool, log io.Writer) e
 	return rename(name, name+oldSuffix)
 }
 
-// setAsideStale sets aside what earlier runs have left of processes that were not there in this one: it would be taken for this one's.
+// setAsideStale sets aside what earlier runs have left of processes that were not there in this one: it would be taken
+// for this one's.
 func (f *outFiles) setAsideStale(log io.Writer) error {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(f.found)) {

@@ -30,7 +30,8 @@ func endSignals() []os.Signal {
 	return list
 }
 
-// untilSignal returns a context that ends when a signal asks cgemu to end. Who asks again ends cgemu at once. Signals are taken until cgemu ends.
+// untilSignal returns a context that ends when a signal asks cgemu to end. Who asks again ends cgemu at once. Signals
+// are taken until cgemu ends.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := make(chan os.Signal, 2)
@@ -42,8 +43,8 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// oneRequest is how long after the first signal others belong to it: timeout(1) signals its child and then its process group, which has the child too, and who presses Ctrl-C signals
-// all of a group, of which some pass it on.
+// oneRequest is how long after the first signal others belong to it: timeout(1) signals its child and then its process
+// group, which has the child too, and who presses Ctrl-C signals all of a group, of which some pass it on.
 const oneRequest = 200 * time.Millisecond
 
 // askedAgain returns the signal that asks again behind the first one of c, which has just come.
@@ -70,8 +71,8 @@ func endNow(s os.Signal) {
 // errUnread is why a message could not be written.
 var errUnread = errors.New("a message could not be written: nobody reads it, and the run was interrupted")
 
-// A messages is where messages go. When the run was interrupted, it waits no longer for a reader than outfile.Grace, and
-// not again then.
+// A messages is where messages go. When the run was interrupted, it waits no longer for a reader than outfile.Grace,
+// and not again then.
 type messages struct {
 	ctx context.Context
 	to  *os.File

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spool makes a file that has no name in any directory, so that the guest finds nothing there that differs from run to run.
+// spool makes a file that has no name in any directory, so that the guest finds nothing there that differs from run to
+// run.
 func spool(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

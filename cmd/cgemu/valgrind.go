@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command lines that were made for Valgrind are to work: runners of benchmarks make them, and scripts. What would change counts and is
-// not here is refused; the rest is accepted, and a line says what of it means nothing.
+// Command lines that were made for Valgrind are to work: runners of benchmarks make them, and scripts. What would
+// change counts and is not here is refused; the rest is accepted, and a line says what of it means nothing.
 
 // A valgrindOption is an option of Valgrind's, of its Cachegrind or of its Callgrind, that is none of ours.
 type valgrindOption struct {
@@ -58,8 +58,8 @@ var valgrindOptions = map[string]valgrindOption{
 	"skip-direct-rec": {}, "skip-plt": {}, "trace-jump": {"no", ""},
 }
 
-// valgrindNothing are options that concern what cgemu does not have: errors that tools find, gdb, messages of other forms, and how
-// Valgrind itself works.
+// valgrindNothing are options that concern what cgemu does not have: errors that tools find, gdb, messages of other
+// forms, and how Valgrind itself works.
 var valgrindNothing = strings.Fields(`
 	alignment allow-mismatched-debuginfo aspace-minaddr avg-transtab-entry-size child-silent-after-fork command-line-only
 	core-redzone-size ct-verbose ct-vstart debug-dump debuginfo-server default-suppressions dsymutil dump-error

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestValgrindHelp has cgemu know every option that Valgrind's own help has, of the core, of Cachegrind and of Callgrind.
+// TestValgrindHelp has cgemu know every option that Valgrind's own help has, of the core, of Cachegrind and of
+// Callgrind.
 func TestValgrindHelp(t *testing.T) {
 	option := regexp.MustCompile(`(?m)^ {4,}--([a-zA-Z0-9-]+)(=| |$)`)
 	known := 0

@@ -22,8 +22,8 @@ func told(t *testing.T, args ...string) (*options, string) {
 	return o, b.String()
 }
 
-// TestValgrindOptions gives each option of Valgrind's values: those that are true here pass in silence, others are refused with what comes
-// nearest, or mean nothing and are named.
+// TestValgrindOptions gives each option of Valgrind's values: those that are true here pass in silence, others are
+// refused with what comes nearest, or mean nothing and are named.
 func TestValgrindOptions(t *testing.T) {
 	needsEngine(t)
 	for name, o := range valgrindOptions {

@@ -9,12 +9,13 @@ import (
 	"github.com/cgemu/cgemu/internal/sandbox"
 )
 
-// Two walls are around a guest that --root, --read-only, --overlay or --sandbox confines. The first is the guest's kernel, package syscalls. The
-// second is the host's, put up here: it holds for cgemu's whole process, so for a guest, too, that had got out of its own. For the same
-// reason package cgemu does not do it: a library does not confine its caller.
+// Two walls are around a guest that --root, --read-only, --overlay or --sandbox confines. The first is the guest's
+// kernel, package syscalls. The second is the host's, put up here: it holds for cgemu's whole process, so for a guest,
+// too, that had got out of its own. For the same reason package cgemu does not do it: a library does not confine its
+// caller.
 
-// firstWall and insideWalls are for tests, in builds of their own: whether there is a first wall, and what is done when the second
-// stands, in place of a run.
+// firstWall and insideWalls are for tests, in builds of their own: whether there is a first wall, and what is done when
+// the second stands, in place of a run.
 var (
 	firstWall   = true
 	insideWalls func()
@@ -23,8 +24,9 @@ var (
 // debugDirs are where separate debug files are on the host: package dwarfmap looks there.
 var debugDirs = []string{"/usr/lib/debug"}
 
-// confine puts up the second wall, if the options ask for the first, and as far as the host has it. From then on k's profiles are written
-// by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the end.
+// confine puts up the second wall, if the options ask for the first, and as far as the host has it. From then on k's
+// profiles are written by a writer. It returns the directory for the guest's /dev/shm, and what is to be done at the
+// end.
 func (o *options) confine(k *keeper) (shm string, end func(), err error) {
 	nothing := func() {}
 	if !o.walled() {

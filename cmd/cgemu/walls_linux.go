@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startWriter starts another cgemu as the writer. Its standard output and error are ours, and so are the descriptors that we have
-// inherited: /dev/fd/63 may be where profiles go.
+// startWriter starts another cgemu as the writer. Its standard output and error are ours, and so are the descriptors
+// that we have inherited: /dev/fd/63 may be where profiles go.
 func startWriter(outFile, shm string) (*writer, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -26,8 +26,8 @@ func startWriter(outFile, shm string) (*writer, error) {
 	return newWriter(ours), nil
 }
 
-// closeInherited closes what the process was given besides standard input, output and error: a directory would lead out. Our own
-// descriptors all have FD_CLOEXEC.
+// closeInherited closes what the process was given besides standard input, output and error: a directory would lead
+// out. Our own descriptors all have FD_CLOEXEC.
 func closeInherited() {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -175,7 +175,8 @@ func TestPolicyIsolate(t *testing.T) {
 	}
 }
 
-// TestSecondWall has cgemu itself make the host's system calls that lead out, as a guest could that had got out of its own.
+// TestSecondWall has cgemu itself make the host's system calls that lead out, as a guest could that had got out of its
+// own.
 func TestSecondWall(t *testing.T) {
 	root := needWalls(t)
 	for _, c := range []struct {

@@ -19,10 +19,10 @@ import (
 	"github.com/cgemu/cgemu/internal/outfile"
 )
 
-// A run that the host's kernel confines (walls.go) cannot write its profiles: to be allowed to it would have to be allowed to change
-// all files of the directory that they go to. So another cgemu does, the writer, which was started before and knows the value of
-// --cachegrind-out-file. It is told the number of a process and gets bytes; it decides on the name of the file itself. When the
-// run is over, or was killed, it removes what the guest had in /dev/shm and ends.
+// A run that the host's kernel confines (walls.go) cannot write its profiles: to be allowed to it would have to be
+// allowed to change all files of the directory that they go to. So another cgemu does, the writer, which was started
+// before and knows the value of --cachegrind-out-file. It is told the number of a process and gets bytes; it decides on
+// the name of the file itself. When the run is over, or was killed, it removes what the guest had in /dev/shm and ends.
 
 // writerName is the name under which cgemu is the writer.
 const writerName = "cgemu-writer"
@@ -57,7 +57,8 @@ type header struct {
 	Profile, Insns int64
 }
 
-// Headers with these for a PID stand alone: nothing else comes; the run was interrupted, so that nobody is waited for any more.
+// Headers with these for a PID stand alone: nothing else comes; the run was interrupted, so that nobody is waited for
+// any more.
 const (
 	noProcess   = -1
 	interrupted = -2
@@ -176,8 +177,8 @@ func readRequest(in io.Reader) (r request, err error) {
 	return r, nil
 }
 
-// answer writes the files and says what came of it. It reports whether there is still somebody to be told: a run that was killed
-// leaves its writer perhaps before a FIFO that nobody reads.
+// answer writes the files and says what came of it. It reports whether there is still somebody to be told: a run that
+// was killed leaves its writer perhaps before a FIFO that nobody reads.
 func (r request) answer(ctx context.Context, files *outFiles, gone <-chan struct{}) bool {
 	done := make(chan error, 1)
 	go func() { done <- r.write(ctx, files) }()

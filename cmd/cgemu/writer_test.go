@@ -20,8 +20,8 @@ import (
 // temporary is the number in a temporary file's name.
 var temporary = regexp.MustCompile(`[0-9]+\.tmp`)
 
-// TestConfinedProfiles checks that a confined run leaves what another leaves: of all processes, by line and by instruction, wherever
-// profiles go.
+// TestConfinedProfiles checks that a confined run leaves what another leaves: of all processes, by line and by
+// instruction, wherever profiles go.
 func TestConfinedProfiles(t *testing.T) {
 	needWalls(t)
 	bin, err := escapist()
@@ -132,8 +132,8 @@ func TestReadRequest(t *testing.T) {
 	require.Equal(t, exitFailed, writerMain(nil))
 }
 
-// TestConfinedPrograms runs programs that ask much of the host, with both walls around all that there is: the second must not refuse
-// what the first does.
+// TestConfinedPrograms runs programs that ask much of the host, with both walls around all that there is: the second
+// must not refuse what the first does.
 func TestConfinedPrograms(t *testing.T) {
 	dir := needWalls(t)
 	bin, err := escapist()

@@ -1,12 +1,14 @@
-// Command pictures draws the pictures of docs/internals.md and the charts of BENCHMARKS.md: each NAME.txt and each NAME.bench here becomes NAME.svg.
+// Command pictures draws the pictures of docs/internals.md and the charts of BENCHMARKS.md: each NAME.txt and each
+// NAME.bench here becomes NAME.svg.
 //
 // A NAME.bench is what
 //
 //	go test -run '^$' -bench Program -benchtime 3x .
 //
-// printed on one machine, which benchstat reads, too. Of a text the first line is the title. Each other line is a step: a lane, which is a package, the file where it happens, and what
-// happens, separated by " | ". Steps go downwards in the order of time; an arrow leads from each to the next. A line that begins with
-// "--" is a remark between two steps. Run it by go generate.
+// printed on one machine, which benchstat reads, too. Of a text the first line is the title. Each other line is a step:
+// a lane, which is a package, the file where it happens, and what happens, separated by " | ". Steps go downwards in
+// the order of time; an arrow leads from each to the next. A line that begins with "--" is a remark between two steps.
+// Run it by go generate.
 package main
 
 import (

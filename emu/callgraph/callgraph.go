@@ -1,11 +1,13 @@
-// Package callgraph follows a guest's calls: for each place that calls and each place that is called, an arc, it adds up how often
-// that happened and what was counted between the call and the return.
+// Package callgraph follows a guest's calls: for each place that calls and each place that is called, an arc, it adds
+// up how often that happened and what was counted between the call and the return.
 //
-// A Recorder has a stack of frames for each stack of the guest. Its rules (docs/counting.md, "Calls"): the function of the topmost frame is that of
-// the code that is executed. A CALL pushes a frame, whose place is that of the return address. Whatever makes RSP pass that place has left
-// the function. A jump, or falling through, from one function into another pushes a frame at the same place as the one before: both are left at once.
+// A Recorder has a stack of frames for each stack of the guest. Its rules (docs/counting.md, "Calls"): the function of
+// the topmost frame is that of the code that is executed. A CALL pushes a frame, whose place is that of the return
+// address. Whatever makes RSP pass that place has left the function. A jump, or falling through, from one function into
+// another pushes a frame at the same place as the one before: both are left at once.
 //
-// What a frame costs is the difference of running totals: an arc has the sum of the totals at its calls and at its returns.
+// What a frame costs is the difference of running totals: an arc has the sum of the totals at its calls and at its
+// returns.
 //
 // The package is cgemu's own: what it promises may change.
 package callgraph
@@ -19,8 +21,8 @@ import (
 
 // A Frame is a function that is active.
 type Frame struct {
-	// SP is what RSP is when it has returned: its return address lies 8 below. Jumped is added if the function was entered by a jump; the return address is
-	// then that of the frame below.
+	// SP is what RSP is when it has returned: its return address lies 8 below. Jumped is added if the function was
+	// entered by a jump; the return address is then that of the frame below.
 	SP emu.Addr
 	// Arc is the place of the arc that it was entered by: Base and eight times its index in Sums.
 	Arc uint64
@@ -36,7 +38,8 @@ func (f Frame) jumped() bool    { return f.SP&Jumped != 0 && f.SP != baseSP }
 // baseSP is the place of a stack's first frame, which is never left.
 const baseSP = ^emu.Addr(0)
 
-// An arc is a pair of places between which control passed. Site is 0 for what was not called: the first function of a thread, or a signal handler.
+// An arc is a pair of places between which control passed. Site is 0 for what was not called: the first function of a
+// thread, or a signal handler.
 type arc struct {
 	arcKey
 	callee   Context      // of the target
@@ -45,9 +48,11 @@ type arc struct {
 	stale bool
 }
 
-// A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and
-// which arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the layout says, come the totals when the arc was
-// entered, added up, with the number of calls among them, and then likewise the totals when it was left. Both have as many words, so that one offset serves for both: that of the calls means nothing in the second.
+// A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and which
+// arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the
+// layout says, come the totals when the arc was entered, added up, with the number of calls among them, and then
+// likewise the totals when it was left. Both have as many words, so that one offset serves for both: that of the calls
+// means nothing in the second.
 const (
 	Pass     = 0
 	PassTo   = 1
@@ -59,17 +64,20 @@ const (
 
 // A Layout says where totals and rows have what.
 type Layout struct {
-	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them; the totals have the word, too, and do not use it.
+	// Columns has the place in the totals of each event. Calls is that of the number of calls in a row, beside them;
+	// the totals have the word, too, and do not use it.
 	Columns []int
 	Calls   int
 	// Words is how many words totals have, with Calls; Header is how many a row has in front of them.
 	Words, Header int
 }
 
-// SetLayout changes the layout, before anything is recorded: who executes may need another order than that of the events, without gaps.
+// SetLayout changes the layout, before anything is recorded: who executes may need another order than that of the
+// events, without gaps.
 func (r *Recorder) SetLayout(l Layout) { r.layout, r.Totals = l, make([]uint64, l.Words) }
 
-// In is where a row has the totals when the arc was entered, Calls where it has the number of calls, Out where it has the totals when the arc was left.
+// In is where a row has the totals when the arc was entered, Calls where it has the number of calls, Out where it has
+// the totals when the arc was left.
 func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
@@ -77,7 +85,8 @@ func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 // An arcKey tells arcs apart.
 type arcKey struct {
 	site, target emu.Addr
-	// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes back, 0 if it follows from the caller's.
+	// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes
+	// back, 0 if it follows from the caller's.
 	caller, again Context
 	// jump says that the arc is of jumps within a function.
 	jump bool
@@ -110,12 +119,14 @@ type thread struct {
 
 // A Recorder follows the calls of one address space.
 type Recorder struct {
-	// Events are what is counted, Totals how often each has happened while everything counts, at its Column. Who executes adds to them.
+	// Events are what is counted, Totals how often each has happened while everything counts, at its Column. Who
+	// executes adds to them.
 	Events []emu.Event
 	Totals []uint64
 	layout Layout
-	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames, and add
-	// to the sums, himself: then these two have to have room for all there will be, and Base is where his code finds Sums.
+	// Frames are those of the stack in use. Sums has a row for each arc: see In. Who executes may push and pop frames,
+	// and add to the sums, himself: then these two have to have room for all there will be, and Base is where his code
+	// finds Sums.
 	Frames []Frame
 	Sums   []uint64
 	Base   uint64
@@ -151,8 +162,8 @@ type Recorder struct {
 	pad   Notes
 }
 
-// New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are mapped together with one: none if it is
-// not mapped. Stacks in one mapping are one stack.
+// New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are
+// mapped together with one: none if it is not mapped. Stacks in one mapping are one stack.
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
 		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
@@ -183,7 +194,8 @@ func (r *Recorder) Column(e emu.Event) int {
 	return -1
 }
 
-// Arc returns the place of the arc from site, which is in the function that is executed, to target. It makes it if there is none.
+// Arc returns the place of the arc from site, which is in the function that is executed, to target. It makes it if
+// there is none.
 func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 	key := arcKey{site: site, target: target}
 	if site != 0 {
@@ -192,7 +204,8 @@ func (r *Recorder) Arc(site, target emu.Addr) uint64 {
 	return r.arcAt(key)
 }
 
-// JumpArc returns likewise the place of the arc of jumps within the function that is executed, of which only the number counts, as that of calls.
+// JumpArc returns likewise the place of the arc of jumps within the function that is executed, of which only the number
+// counts, as that of calls.
 func (r *Recorder) JumpArc(site, target emu.Addr) uint64 {
 	return r.arcAt(arcKey{site: site, target: target, caller: r.Context(), jump: true})
 }
@@ -356,8 +369,8 @@ func (r *Recorder) pop() {
 // Add adds n of an event to the totals.
 func (r *Recorder) Add(e emu.Event, n uint64) { r.Totals[r.Column(e)] += n }
 
-// AddBefore adds n of an event which happened in front of the innermost call, whose return address lies at sp, and the jumps behind that: it is no
-// cost of theirs.
+// AddBefore adds n of an event which happened in front of the innermost call, whose return address lies at sp, and the
+// jumps behind that: it is no cost of theirs.
 func (r *Recorder) AddBefore(sp emu.Addr, e emu.Event, n uint64) {
 	r.Add(e, n)
 	for i := len(r.Frames) - 1; i > 0 && r.Frames[i].place() == sp; i-- {
@@ -391,8 +404,8 @@ func (r *Recorder) count(arc uint64, counts bool) uint64 {
 	return arc
 }
 
-// Return is told of a return from the instruction at site to target; RSP is rsp then. It leaves one call, and the jumps behind that, if it is
-// the innermost one's.
+// Return is told of a return from the instruction at site to target; RSP is rsp then. It leaves one call, and the jumps
+// behind that, if it is the innermost one's.
 func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 	n := len(r.Frames) - 1
 	for n > 0 && r.Frames[n].SP == rsp|Jumped {
@@ -421,7 +434,8 @@ const maxInsn = 15
 // isReturnSite reports whether a CALL at site may return to target.
 func isReturnSite(site, target emu.Addr) bool { return target > site && target <= site+maxInsn }
 
-// Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return addresses.
+// Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return
+// addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
 	if r.unwind(rsp, target); len(r.Frames) == 1 && rsp > r.thread.current.start {
 		// The first function has returned: to a trampoline, or to what returns from a signal handler.
@@ -430,7 +444,8 @@ func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
 	r.Jump(site, target, counts)
 }
 
-// Jump is told that the guest went from site to target by a direct jump, or by falling through, if that is in another function.
+// Jump is told that the guest went from site to target by a direct jump, or by falling through, if that is in another
+// function.
 func (r *Recorder) Jump(site, target emu.Addr, counts bool) {
 	f := r.function(target)
 	top := r.top()
@@ -481,7 +496,8 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 	r.push(Frame{SP: sp, Arc: arc})
 }
 
-// unwind leaves the functions whose return address lies below rsp. If rsp is on another stack than theirs, that one is used from now on; target is where the guest goes on.
+// unwind leaves the functions whose return address lies below rsp. If rsp is on another stack than theirs, that one is
+// used from now on; target is where the guest goes on.
 func (r *Recorder) unwind(rsp, target emu.Addr) {
 	for !r.sameStack(rsp, r.stackOf(len(r.Frames)-1)) {
 		n := len(r.Frames) - 1
@@ -515,8 +531,8 @@ func (r *Recorder) stackOf(i int) emu.Addr {
 	return r.Frames[i].place()
 }
 
-// switchTo goes on with the stack on which rsp is: the one that a signal handler interrupted, one that was left before, or a new one. It reports false for
-// the last, and if there is no memory.
+// switchTo goes on with the stack on which rsp is: the one that a signal handler interrupted, one that was left before,
+// or a new one. It reports false for the last, and if there is no memory.
 func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
 	t := r.thread
 	for s := t.current.interrupted; s != nil; s = s.interrupted {
@@ -595,8 +611,8 @@ func (r *Recorder) newStack(cpu *emu.CPU, interrupted *stack) *stack {
 	}
 }
 
-// Counts is told that everything counts from now on, while cpu's thread is about to run. Calls that are active and did not count have a cost now:
-// one of each counts, and the innermost one in any case if its function has not begun.
+// Counts is told that everything counts from now on, while cpu's thread is about to run. Calls that are active and did
+// not count have a cost now: one of each counts, and the innermost one in any case if its function has not begun.
 func (r *Recorder) Counts(cpu *emu.CPU) {
 	r.Begin(cpu)
 	for i, f := range r.Frames {
@@ -616,7 +632,8 @@ func (r *Recorder) End(cpu *emu.CPU) {
 	delete(r.threads, cpu)
 }
 
-// SignalBegins is told that cpu's thread is in front of a signal handler. What that costs is no cost of what it interrupted.
+// SignalBegins is told that cpu's thread is in front of a signal handler. What that costs is no cost of what it
+// interrupted.
 func (r *Recorder) SignalBegins(cpu *emu.CPU) {
 	if r.threads[cpu] == nil {
 		return // it has executed nothing
@@ -625,7 +642,8 @@ func (r *Recorder) SignalBegins(cpu *emu.CPU) {
 	r.use(r.newStack(cpu, r.thread.current))
 }
 
-// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it, or where that wants. counts says whether calls count.
+// SignalEnds is told that cpu's thread goes on where a signal handler interrupted it, or where that wants. counts says
+// whether calls count.
 func (r *Recorder) SignalEnds(cpu *emu.CPU, counts bool) {
 	if t := r.threads[cpu]; t == nil || t.current.interrupted == nil {
 		return
@@ -653,7 +671,8 @@ func (r *Recorder) Reset() {
 	clear(r.goroutines)
 }
 
-// Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to another process, is a copy of it.
+// Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to
+// another process, is a copy of it.
 func (r *Recorder) Inherit(parent *Recorder) {
 	if parent.thread == nil {
 		return
@@ -702,7 +721,8 @@ func (r *Recorder) within(lo, hi emu.Addr) (list []int) {
 	return slices.Compact(list)
 }
 
-// A Sum is what Collect has of an arc: its places, the contexts of these, how many calls there were and what was counted, in the order of Events.
+// A Sum is what Collect has of an arc: its places, the contexts of these, how many calls there were and what was
+// counted, in the order of Events.
 type Sum struct {
 	Site, Target   emu.Addr
 	Caller, Callee Context
@@ -712,7 +732,8 @@ type Sum struct {
 	Costs []uint64
 }
 
-// Collect calls add for each arc whose site or target is on the pages of [lo, hi) with what was counted since the last Collect of it. Costs must not be kept.
+// Collect calls add for each arc whose site or target is on the pages of [lo, hi) with what was counted since the last
+// Collect of it. Costs must not be kept.
 func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
 	list := r.within(lo, hi)
 	if len(list) == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// Functions of the tests are 0x100 bytes long; those from passing on are on the way to others. Stacks are 0x1000 bytes long.
+// Functions of the tests are 0x100 bytes long; those from passing on are on the way to others. Stacks are 0x1000 bytes
+// long.
 const passing = 0x9000
 
 func functionAt(a emu.Addr) emu.Function {

@@ -6,12 +6,13 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A Context is the number of a function with those that called it, the innermost first: up to a number of callers, with one element for calls of a function
-// by itself (Callgrind's --separate-callers). Functions are known by the numbers of their names. Context 0 is that of no function.
+// A Context is the number of a function with those that called it, the innermost first: up to a number of callers, with
+// one element for calls of a function by itself (Callgrind's --separate-callers). Functions are known by the numbers of
+// their names. Context 0 is that of no function.
 type Context uint32
 
-// MaxContexts is how many contexts with callers are told apart: functions that are called in others are told apart from themselves in these, and by no callers. Each takes
-// some kilobytes, with the counts of what was executed in it.
+// MaxContexts is how many contexts with callers are told apart: functions that are called in others are told apart from
+// themselves in these, and by no callers. Each takes some kilobytes, with the counts of what was executed in it.
 const MaxContexts = 1 << 18
 
 // contexts are the contexts of an address space.
@@ -34,7 +35,8 @@ func (r *Recorder) SeparateCallers(callers int, names func(a emu.Addr) []uint32)
 	r.SetLayout(l)
 }
 
-// SeparatesCallers reports whether functions are told apart by their callers, ManyContexts whether there were more contexts than are told apart.
+// SeparatesCallers reports whether functions are told apart by their callers, ManyContexts whether there were more
+// contexts than are told apart.
 func (r *Recorder) SeparatesCallers() bool { return r.contexts != nil }
 func (r *Recorder) ManyContexts() bool     { return r.contexts != nil && r.contexts.full }
 
@@ -69,7 +71,8 @@ func (r *Recorder) ContextOf(a emu.Addr) Context {
 	return r.Context()
 }
 
-// called returns the context of the function at target, which was called at site by a function in the context caller; 0 for a function that nothing called.
+// called returns the context of the function at target, which was called at site by a function in the context caller; 0
+// for a function that nothing called.
 func (k *contexts) called(caller Context, site, target emu.Addr) Context {
 	names := k.names(target)
 	k.list = append(k.list[:0], names[len(names)-1]) // inlined functions are not called

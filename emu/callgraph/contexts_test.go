@@ -11,7 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// newSeparating returns a guest whose functions are told apart by callers: they are called by the page on which they are, in hexadecimal.
+// newSeparating returns a guest whose functions are told apart by callers: they are called by the page on which they
+// are, in hexadecimal.
 func newSeparating(callers int) *guest {
 	g := &guest{cpu: emu.NewCPU()}
 	g.Recorder = New(emu.Events(emu.Ir), functionAt, func(a emu.Addr) (lo, hi emu.Addr) { return a.PageDown(), a.PageDown() + emu.PageSize })

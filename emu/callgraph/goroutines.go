@@ -2,14 +2,16 @@ package callgraph
 
 import "github.com/cgemu/cgemu/emu"
 
-// Goroutines have stacks of their own, many in one mapping, which move when they grow, and change from thread to thread. What tells them apart is the scheduler of
-// the Go runtime: a function of it gives a goroutine up (emu.Function.Parks: what it calls runs on the thread's own stack, and does not
-// return), another one goes on with one (emu.Function.Resumes), which it knows by a number.
+// Goroutines have stacks of their own, many in one mapping, which move when they grow, and change from thread to
+// thread. What tells them apart is the scheduler of the Go runtime: a function of it gives a goroutine up
+// (emu.Function.Parks: what it calls runs on the thread's own stack, and does not return), another one goes on with one
+// (emu.Function.Resumes), which it knows by a number.
 
 // Resumes reports whether the function that holds a goes on with goroutines.
 func (r *Recorder) Resumes(a emu.Addr) bool { return r.function(a).Resumes }
 
-// Resume is told that the scheduler goes on with a goroutine, by a jump to target; RSP is rsp then. One that goes on where a function begins is new.
+// Resume is told that the scheduler goes on with a goroutine, by a jump to target; RSP is rsp then. One that goes on
+// where a function begins is new.
 func (r *Recorder) Resume(goroutine uint64, target, rsp emu.Addr) {
 	r.park()
 	f := r.function(target)
@@ -47,8 +49,8 @@ func (r *Recorder) parked(frames []Frame) int {
 	return n
 }
 
-// take takes the stack of a goroutine that goes on from the thread that gave it up last, if that has come no further yet. It goes on with what
-// runs on its own stack.
+// take takes the stack of a goroutine that goes on from the thread that gave it up last, if that has come no further
+// yet. It goes on with what runs on its own stack.
 func (r *Recorder) take(s *stack) {
 	for _, t := range r.threads {
 		if t.current != s {
@@ -61,7 +63,8 @@ func (r *Recorder) take(s *stack) {
 	}
 }
 
-// moved reports whether a return to target, RSP being rsp, leaves the innermost call of a goroutine whose stack has moved meanwhile. It tells its frames.
+// moved reports whether a return to target, RSP being rsp, leaves the innermost call of a goroutine whose stack has
+// moved meanwhile. It tells its frames.
 func (r *Recorder) moved(target, rsp emu.Addr) bool {
 	n := len(r.Frames) - 1
 	for n > 0 && r.Frames[n].jumped() {

@@ -8,7 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// What the tests have of Go's scheduler: mcall gives a goroutine up and calls park, whose stack is the thread's own; gogo goes on with one.
+// What the tests have of Go's scheduler: mcall gives a goroutine up and calls park, whose stack is the thread's own;
+// gogo goes on with one.
 const (
 	mcall = 0xa000
 	park  = 0xb000

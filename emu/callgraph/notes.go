@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// Notes are what code that records calls was made from: which functions hold addresses, and the arcs that it knows by their places.
+// Notes are what code that records calls was made from: which functions hold addresses, and the arcs that it knows by
+// their places.
 type Notes struct {
 	Functions []Answer
 	Arcs      []int
@@ -18,7 +19,8 @@ type Answer struct {
 	Function emu.Function
 }
 
-// A Snapshot is what a recorder still knows when it is retired: its arcs in the order of their places, and the IDs of functions in that of their numbers.
+// A Snapshot is what a recorder still knows when it is retired: its arcs in the order of their places, and the IDs of
+// functions in that of their numbers.
 type Snapshot struct {
 	Arcs      []ArcEnds
 	Functions []emu.Addr
@@ -69,7 +71,8 @@ func (r *Recorder) Notes() *Notes {
 	return &Notes{slices.Clone(r.pad.Functions), slices.Clone(r.pad.Arcs)}
 }
 
-// Recall reports whether r would give the same answers now as when it took notes. Then the arcs are as they have to be for code that is used again.
+// Recall reports whether r would give the same answers now as when it took notes. Then the arcs are as they have to be
+// for code that is used again.
 func (r *Recorder) Recall(n *Notes) bool {
 	for _, k := range n.Functions {
 		if r.function(k.At) != k.Function {
@@ -82,7 +85,8 @@ func (r *Recorder) Recall(n *Notes) bool {
 	return true
 }
 
-// Known returns the place of an arc that there is, jump says whether it is of jumps within a function. Nothing is looked up.
+// Known returns the place of an arc that there is, jump says whether it is of jumps within a function. Nothing is
+// looked up.
 func (r *Recorder) Known(site, target emu.Addr, jump bool) uint64 {
 	return r.Base + uint64(8*r.index[arcKey{site: site, target: target, jump: jump}]*r.Width())
 }

@@ -41,8 +41,8 @@ func TestContextOfChangedCode(t *testing.T) {
 	}
 }
 
-// TestMaskedStoreToCode stores, by masks, to the page that holds the code itself: an engine that protects that page executes the instruction
-// again, and counts its references once.
+// TestMaskedStoreToCode stores, by masks, to the page that holds the code itself: an engine that protects that page
+// executes the instruction again, and counts its references once.
 func TestMaskedStoreToCode(t *testing.T) {
 	const at = emu.Addr(0x10000)
 	for _, tt := range []struct {
@@ -90,8 +90,8 @@ func TestMaskedStoreToCode(t *testing.T) {
 	}
 }
 
-// TestRepeatOverCode has a REP STOS write over the page that it lies in, and stop at the end of budgets: what counts by data that the instruction
-// refers to is as it is without stops.
+// TestRepeatOverCode has a REP STOS write over the page that it lies in, and stop at the end of budgets: what counts by
+// data that the instruction refers to is as it is without stops.
 func TestRepeatOverCode(t *testing.T) {
 	const (
 		at   = emu.Addr(0x10000)
@@ -139,8 +139,9 @@ func TestRepeatOverCode(t *testing.T) {
 	}
 }
 
-// TestRepeatOverItself has a REP MOVS write other code over itself, again and again, so that the page is no longer guarded: it counts what it did, not what the new code would. The source ends where
-// nothing is mapped; with one byte more it faults behind that.
+// TestRepeatOverItself has a REP MOVS write other code over itself, again and again, so that the page is no longer
+// guarded: it counts what it did, not what the new code would. The source ends where nothing is mapped; with one byte
+// more it faults behind that.
 func TestRepeatOverItself(t *testing.T) {
 	const at, source = emu.Addr(0x10000), emu.Addr(0x20000)
 	over := map[string][]byte{
@@ -167,7 +168,8 @@ func TestRepeatOverItself(t *testing.T) {
 	}
 }
 
-// repeatOverItself copies code from the end of the page before source over the REP MOVS at at, with some bytes beyond, 40 times, and returns what that counts.
+// repeatOverItself copies code from the end of the page before source over the REP MOVS at at, with some bytes beyond,
+// 40 times, and returns what that counts.
 func repeatOverItself(t *testing.T, u engineUnderTest, at, source emu.Addr, code []byte, beyond int) map[emu.Event]uint64 {
 	space := newSpace(t)
 	defer space.Close()

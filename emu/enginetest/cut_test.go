@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// TestFileCutByOthers cuts a file that the guest has mapped, and accessed, as another program would: nobody tells the engine. The next access
-// raises a fault, or is refused with a text that says why; that behind it raises the fault.
+// TestFileCutByOthers cuts a file that the guest has mapped, and accessed, as another program would: nobody tells the
+// engine. The next access raises a fault, or is refused with a text that says why; that behind it raises the fault.
 func TestFileCutByOthers(t *testing.T) {
 	const fileAt = 0x20000000
 	for _, u := range engines {

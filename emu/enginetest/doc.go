@@ -9,6 +9,6 @@
 // in support_test.go and vendor_test.go.
 //
 // To run code natively takes linux/amd64. So what CPUs did is recorded as well, in testdata/recorded-VENDOR.gz, and the
-// interpreter is compared with that on all hosts (TestRecorded). With -tags oracles every operand shape of every form is
-// tried, without it a sample.
+// interpreter is compared with that on all hosts (TestRecorded). With -tags oracles every operand shape of every form
+// is tried, without it a sample.
 package enginetest

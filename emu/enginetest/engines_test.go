@@ -23,8 +23,8 @@ type engineUnderTest struct {
 	wide func(t testing.TB) *emu.Model
 	// simulates says that it counts all events.
 	simulates bool
-	// again says that it executes as another engine under test does, but for what random shapes of operands show: all shapes are for the other
-	// one, as CI has half an hour.
+	// again says that it executes as another engine under test does, but for what random shapes of operands show: all
+	// shapes are for the other one, as CI has half an hour.
 	again bool
 	// losesFlags says that a fault may find other status flags where the code overwrites them
 	// before it reads them.
@@ -32,13 +32,15 @@ type engineUnderTest struct {
 	// tolerates makes got equal to want in what is known to differ, and reports whether the rest can be
 	// compared; nil if nothing differs.
 	tolerates func(c *testCase, want, got *outcome) bool
-	// interprets says that it does not execute instructions by the host's: flags that they leave undefined may be others.
+	// interprets says that it does not execute instructions by the host's: flags that they leave undefined may be
+	// others.
 	interprets bool
 	// fits reports whether an instruction may be part of a sequence; nil if all may.
 	fits func(i *x86.Inst) bool
 }
 
-// allows makes flags equal in want, which a CPU of vendor by left, and got that may differ, and reports whether the rest can be compared.
+// allows makes flags equal in want, which a CPU of vendor by left, and got that may differ, and reports whether the
+// rest can be compared.
 func (u *engineUnderTest) allows(by vendor, c *testCase, want, got *outcome) bool {
 	if wrapsElsewhere(by, c, want, got) || keepsDenormals(by, c, want) || looksFirst(by, c, want) || tellsUnderflow(by, c, want, got) || u.interprets && !settle(by, c, want, got) {
 		return false

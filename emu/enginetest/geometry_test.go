@@ -20,7 +20,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// geometries are caches of one and of many sets, of ways that fill vectors and that do not, of short lines and long ones; the last one's LL has shorter lines than its L1.
+// geometries are caches of one and of many sets, of ways that fill vectors and that do not, of short lines and long
+// ones; the last one's LL has shorter lines than its L1.
 var geometries = []cachesim.Config{
 	cachesim.Default,
 	{I1: geometry(32768, 8, 64), D1: geometry(49152, 12, 64), LL: geometry(196608, 12, 64)},
@@ -39,8 +40,8 @@ func geometry(size, assoc, line int) cachesim.Geometry {
 	return cachesim.Geometry{Size: size, Assoc: assoc, Line: line}
 }
 
-// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row, known ones, those of gathers, masked moves and bit tests, and with
-// flags that must stay. R10 is RDI.
+// wanders refers to random places of the 256 KiB at RDI, RCX times: places in one line and in two, near ones in a row,
+// known ones, those of gathers, masked moves and bit tests, and with flags that must stay. R10 is RDI.
 var wanders = []byte{
 	0x48, 0x69, 0xc0, 0x6d, 0x4e, 0xc6, 0x41, // imul rax,rax,0x41c64e6d
 	0x48, 0x05, 0x39, 0x30, 0x00, 0x00, // add rax,0x3039
@@ -183,7 +184,8 @@ func TestGeometries(t *testing.T) {
 	}
 }
 
-// TestGatherFaults has an element of a gather fault, or none but one that is masked off: what lies in front of it counts, and what is in the caches stays the same.
+// TestGatherFaults has an element of a gather fault, or none but one that is masked off: what lies in front of it
+// counts, and what is in the caches stays the same.
 func TestGatherFaults(t *testing.T) {
 	code := []byte{
 		0xc5, 0xfe, 0x6f, 0x1d, 0xf8, 0x1f, 0x00, 0x00, // vmovdqu ymm3, [simulatedTable]
@@ -231,7 +233,8 @@ func TestGatherFaults(t *testing.T) {
 	}
 }
 
-// TestLockedFaults has a locked instruction, which counts a read, a modification and a branch that is never taken, meet memory that it may not access, or code that is translated.
+// TestLockedFaults has a locked instruction, which counts a read, a modification and a branch that is never taken, meet
+// memory that it may not access, or code that is translated.
 func TestLockedFaults(t *testing.T) {
 	jumps := bytes.Repeat([]byte{0x75, 0}, 8) // jne to the next instruction, taken
 	code := slices.Concat([]byte{
@@ -272,7 +275,8 @@ func TestLockedFaults(t *testing.T) {
 	}
 }
 
-// TestMaskedMoveFaults has a masked move meet memory that it may not access, or code that is translated: what its elements count is what happened of it.
+// TestMaskedMoveFaults has a masked move meet memory that it may not access, or code that is translated: what its
+// elements count is what happened of it.
 func TestMaskedMoveFaults(t *testing.T) {
 	load, store := []byte{0xc4, 0xe2, 0x5d, 0x8c, 0x2f}, []byte{0xc4, 0xe2, 0x5d, 0x8e, 0x1f} // vpmaskmovd ymm5, ymm4, [rdi]; vpmaskmovd [rdi], ymm4, ymm3
 	for name, at := range map[string]emu.Addr{
@@ -325,8 +329,8 @@ func TestMaskedMoveFaults(t *testing.T) {
 	}
 }
 
-// TestBudgetEndsBeforeFetches has a budget end at calls and indirect jumps, each the first one of its line, and another thread evict those lines in between: what was not executed
-// was not fetched either.
+// TestBudgetEndsBeforeFetches has a budget end at calls and indirect jumps, each the first one of its line, and another
+// thread evict those lines in between: what was not executed was not fetched either.
 func TestBudgetEndsBeforeFetches(t *testing.T) {
 	code := bytes.Repeat([]byte{0x90}, 0x1000)
 	at := func(a int, b ...byte) { copy(code[a:], b) }

@@ -29,7 +29,8 @@ const (
 	maxJobs   = 1024 // a batch's
 )
 
-// userSetsBases says that a host's user code may set segment bases (FSGSBASE). Where it may not the kernel sets them for a job.
+// userSetsBases says that a host's user code may set segment bases (FSGSBASE). Where it may not the kernel sets them
+// for a job.
 var userSetsBases = true
 
 // A nativeState is the state a job starts from, and then the one it ended in. native_amd64.s knows its offsets.
@@ -46,15 +47,16 @@ type nativeState struct {
 	_                   [128]byte
 }
 
-// compact has XRSTOR take the state for the compacted format that it has, if there is more in it than the standard one knows there.
+// compact has XRSTOR take the state for the compacted format that it has, if there is more in it than the standard one
+// knows there.
 func (s *nativeState) compact() {
 	if has := s.FP.Components(); has&emu.XAVX512 != 0 {
 		binary.LittleEndian.PutUint64(s.FP[emu.XOffHeader+8:], 1<<63|has)
 	}
 }
 
-// settle makes of what the host's kernel saved an XState with the components that it had: parts are zero that the kernel found in their
-// initial state.
+// settle makes of what the host's kernel saved an XState with the components that it had: parts are zero that the
+// kernel found in their initial state.
 func (s *nativeState) settle(had uint64) {
 	saved := s.FP.Components() & had
 	for _, c := range emu.XComponents {

@@ -11,8 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestMarkInManyBlocks sets a mark at an instruction that blocks from several addresses on have, and takes it away: all stop there as
-// long as it is set.
+// TestMarkInManyBlocks sets a mark at an instruction that blocks from several addresses on have, and takes it away: all
+// stop there as long as it is set.
 func TestMarkInManyBlocks(t *testing.T) {
 	const marked = 8
 	at := worlds[0]
@@ -43,7 +43,8 @@ func TestMarkInManyBlocks(t *testing.T) {
 	}
 }
 
-// TestRunAcrossMark takes a mark away that blocks end in front of: what a budget loses for a straight run across its place is as if there had been none.
+// TestRunAcrossMark takes a mark away that blocks end in front of: what a budget loses for a straight run across its
+// place is as if there had been none.
 func TestRunAcrossMark(t *testing.T) {
 	const budget = 1 << 30
 	at := worlds[0]

@@ -10,15 +10,15 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A maskedFault is an instruction that accesses four doublewords in front of the last page's end, and those beyond it, as far as a mask selects
-// them.
+// A maskedFault is an instruction that accesses four doublewords in front of the last page's end, and those beyond it,
+// as far as a mask selects them.
 type maskedFault struct {
 	name        string
 	code        string
 	write, wide bool
 	mask        uint64
-	// made is how many elements are accessed in front of the one that faults. The fault's address is beyond bytes behind the page: that one's, or, as Intel's CPUs tell it of
-	// a store, that of the last byte that is selected.
+	// made is how many elements are accessed in front of the one that faults. The fault's address is beyond bytes
+	// behind the page: that one's, or, as Intel's CPUs tell it of a store, that of the last byte that is selected.
 	made   uint64
 	beyond emu.Addr
 }
@@ -34,8 +34,8 @@ var maskedFaults = []maskedFault{
 	{"vpscatterdd [rdi+zmm3*4]{k1}, zmm2", "\x62\xf2\x7d\x49\xa0\x14\x9f", true, true, 0b11101010, 2, 4},
 }
 
-// TestMaskedFault has of the references of an instruction that faults those count, and be looked up in the caches, that it made before; not those of
-// elements that the mask does not select.
+// TestMaskedFault has of the references of an instruction that faults those count, and be looked up in the caches, that
+// it made before; not those of elements that the mask does not select.
 func TestMaskedFault(t *testing.T) {
 	for _, u := range append(lesserEngines, engines...) {
 		for _, tt := range maskedFaults {

@@ -29,7 +29,8 @@ const (
 // wildAddr is the low half of what the states have for an address where nothing is: 32 bits of it are one, too.
 const wildAddr = 0x41414141
 
-// leaveFree begins the process anew if something is near an address: Linux puts the heap of the C library, which a test may have, anywhere in the GiB behind the program.
+// leaveFree begins the process anew if something is near an address: Linux puts the heap of the C library, which a test
+// may have, anywhere in the GiB behind the program.
 func leaveFree(a uintptr) error {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -14,7 +14,8 @@
 #define S_ERR    2608
 #define S_CR2    2616
 
-// arch_prctl(2), which sets segment bases where user code may not: they stay as they were set, no instruction changes them.
+// arch_prctl(2), which sets segment bases where user code may not: they stay as they were set, no instruction changes
+// them.
 #define ARCH_PRCTL  158
 #define ARCH_SET_GS 0x1001
 #define ARCH_SET_FS 0x1002

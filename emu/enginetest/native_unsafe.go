@@ -15,7 +15,8 @@ import (
 //lint:ignore U1000 native_amd64.s uses them
 var nativeCurrent, nativeSP, nativeBP, nativeFS uintptr
 
-// nativeAreas are where the host's CPU has opmask, zmm and high zmm registers in XSAVE's standard format, 0 without AVX-512.
+// nativeAreas are where the host's CPU has opmask, zmm and high zmm registers in XSAVE's standard format, 0 without
+// AVX-512.
 //
 //lint:ignore U1000 native_amd64.s uses them
 var nativeAreas [3]uintptr

@@ -35,8 +35,8 @@ func hostCPU() string {
 	return "unknown"
 }
 
-// TestRecord has this host's CPU repeat the recording of its vendor, or with -update makes it. The recording must have every form of the
-// features that the interpreter has.
+// TestRecord has this host's CPU repeat the recording of its vendor, or with -update makes it. The recording must have
+// every form of the features that the interpreter has.
 func TestRecord(t *testing.T) {
 	t.Run("v3", func(t *testing.T) { record(t, false) })
 	t.Run("AVX-512", func(t *testing.T) {

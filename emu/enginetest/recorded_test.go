@@ -14,7 +14,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestRecorded compares the interpreter, on any host, with what CPUs left that were recorded: all forms of instructions.
+// TestRecorded compares the interpreter, on any host, with what CPUs left that were recorded: all forms of
+// instructions.
 func TestRecorded(t *testing.T) {
 	tested := 0
 	for _, kind := range []struct {

@@ -14,12 +14,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A recording is what a vendor's CPU did with cases, so that an engine can be compared with it on any host. It has the states that
-// the cases start from too: it stays true when the generator of cases changes.
+// A recording is what a vendor's CPU did with cases, so that an engine can be compared with it on any host. It has the
+// states that the cases start from too: it stays true when the generator of cases changes.
 //
-// In a file, which gzip compresses, stand the line recordingMagic, the CPU's name, images, the page that cannot be written, states, and cases. A case's
-// state differs from one of the states in few bytes, and so do the state and memory that it ends in from those it starts from: only these
-// bytes are there (appendChanges). Numbers are varints, texts and bytes have their length in front of them.
+// In a file, which gzip compresses, stand the line recordingMagic, the CPU's name, images, the page that cannot be
+// written, states, and cases. A case's state differs from one of the states in few bytes, and so do the state and
+// memory that it ends in from those it starts from: only these bytes are there (appendChanges). Numbers are varints,
+// texts and bytes have their length in front of them.
 type recording struct {
 	vendor vendor
 	// wide says that states have the registers of AVX-512, and cases what isWide tells of.
@@ -27,7 +28,8 @@ type recording struct {
 	cpu        string
 	images, ro []byte
 	states     []nativeState
-	// cases are all that were chosen, if this machine is being recorded. Of a recording that was read they are one batch, decoded when its turn comes: a case takes 6 KB.
+	// cases are all that were chosen, if this machine is being recorded. Of a recording that was read they are one
+	// batch, decoded when its turn comes: a case takes 6 KB.
 	cases []recordedCase
 	// number is how many cases a recording that was read has, encoded where they are.
 	number  int
@@ -65,7 +67,8 @@ func (v vendor) String() string {
 	return "amd"
 }
 
-// coreSize is the size of core's result without the vector registers, whose state has XAVXSize bytes, or XStateSize with AVX-512.
+// coreSize is the size of core's result without the vector registers, whose state has XAVXSize bytes, or XStateSize
+// with AVX-512.
 const coreSize = 8 * (16 + 4)
 
 func stateSize(wide bool) int {
@@ -104,8 +107,8 @@ func (s *nativeState) setCore(at emu.Addr, b []byte) {
 	s.Flags, s.FSBase, s.GSBase = word(), word(), word()
 }
 
-// appendChanges appends to b in what after differs from before, which has the same length: runs of bytes, each behind how many
-// bytes in front of it are equal and how long it is, and a run of no bytes.
+// appendChanges appends to b in what after differs from before, which has the same length: runs of bytes, each behind
+// how many bytes in front of it are equal and how long it is, and a run of no bytes.
 func appendChanges(b, before, after []byte) []byte {
 	at := 0
 	for i := 0; i < len(after); {

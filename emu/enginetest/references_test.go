@@ -13,7 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// TestReferences has all engines count the same references of instructions whose references depend on a mask, also where one of them faults.
+// TestReferences has all engines count the same references of instructions whose references depend on a mask, also
+// where one of them faults.
 func TestReferences(t *testing.T) {
 	model := wideModel(t)
 	images, ro := makeImages(newRand("images"))

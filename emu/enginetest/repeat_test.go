@@ -189,8 +189,8 @@ func (l *longRepeat) insns() uint64 {
 	return uint64(l.count) + 1
 }
 
-// TestLongRepeats runs repeated string instructions with budgets: engines stop within them where the contract says, and all
-// that they leave and count is as if they were executed in one go.
+// TestLongRepeats runs repeated string instructions with budgets: engines stop within them where the contract says, and
+// all that they leave and count is as if they were executed in one go.
 func TestLongRepeats(t *testing.T) {
 	for _, u := range engines {
 		budgets := []int64{1 << 40, 200_000, 77_777, 40_000, 7000}

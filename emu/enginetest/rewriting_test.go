@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A rewritingProgram is functions on pages to which it stores all the time: to other functions, to the one that runs, to the instruction that comes next, and beside
-// them; and a loop on another page that calls them.
+// A rewritingProgram is functions on pages to which it stores all the time: to other functions, to the one that runs,
+// to the instruction that comes next, and beside them; and a loop on another page that calls them.
 type rewritingProgram struct {
 	steps     []rewritingStep
 	functions []int // where each begins, and one behind the last
@@ -33,7 +33,8 @@ type rewritingKind struct {
 	code []byte
 	// rel is the offset of the distance to another step, 0 if there is none, from the end of its instruction.
 	rel, end int
-	// varies is the offset of a byte that others may change to values, or whatever if there are none; 0 if there is none.
+	// varies is the offset of a byte that others may change to values, or whatever if there are none; 0 if there is
+	// none.
 	varies int
 	values []byte
 }
@@ -158,7 +159,8 @@ func (p *rewritingProgram) encode() {
 	}
 }
 
-// run runs p on an engine, and returns how its runs with a budget end. selfChecks says that it need not be told of all stores.
+// run runs p on an engine, and returns how its runs with a budget end. selfChecks says that it need not be told of all
+// stores.
 func (p *rewritingProgram) run(t *testing.T, u engineUnderTest, budget int64, selfChecks bool) (trail []string, counts map[emu.Event]map[emu.Addr]uint64) {
 	const (
 		stack = emu.Addr(0x80000)
@@ -199,7 +201,8 @@ func (p *rewritingProgram) run(t *testing.T, u engineUnderTest, budget int64, se
 	return trail, counts
 }
 
-// TestRewriting runs programs that rewrite themselves, over and over: engines that translate execute and count what interpreters do, and stop where they do.
+// TestRewriting runs programs that rewrite themselves, over and over: engines that translate execute and count what
+// interpreters do, and stop where they do.
 func TestRewriting(t *testing.T) {
 	programs := 40
 	if testing.Short() {

@@ -116,7 +116,8 @@ func formFeatures() []x86.Feature {
 	return f
 }
 
-// cases is how many random cases a test makes of each kind: few, or many with the tag oracles. A host under PVM, which takes ten times as long for a native case, makes a fifth of many.
+// cases is how many random cases a test makes of each kind: few, or many with the tag oracles. A host under PVM, which
+// takes ten times as long for a native case, makes a fifth of many.
 func cases(few, many int) int {
 	switch {
 	case !full:

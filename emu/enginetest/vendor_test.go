@@ -44,7 +44,8 @@ var nopOf0F0D = sync.OnceValue(func() int {
 	return i.Form()
 })
 
-// differsByVendor says why instruction i is not compared with a host of another vendor than Intel; TestVendors has one of its kind.
+// differsByVendor says why instruction i is not compared with a host of another vendor than Intel; TestVendors has one
+// of its kind.
 func differsByVendor(i *x86.Inst) string {
 	switch {
 	case hostVendor() == intel:
@@ -58,8 +59,9 @@ func differsByVendor(i *x86.Inst) string {
 	return ""
 }
 
-// toleratedByVendor reports whether asVendor, allows or settle may see to a difference between i's results on this host and on Intel's CPUs. They look at single instructions, so sequences do without these:
-// what follows may have read the difference.
+// toleratedByVendor reports whether asVendor, allows or settle may see to a difference between i's results on this host
+// and on Intel's CPUs. They look at single instructions, so sequences do without these: what follows may have read the
+// difference.
 func toleratedByVendor(i *x86.Inst) bool {
 	if hostVendor() == intel {
 		return false
@@ -100,7 +102,8 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 	}
 	switch i.Op {
 	case x86.FXSAVE, x86.FXSAVE64, x86.XSAVE, x86.XSAVE64:
-		// AMD's MXCSR has a bit for misaligned operands, which MXCSR_MASK tells of, in an area that is aligned to 16 bytes.
+		// AMD's MXCSR has a bit for misaligned operands, which MXCSR_MASK tells of, in an area that is aligned to 16
+		// bytes.
 		for at := (emu.XOffMXCSRMsk + 2) % 16; at < len(got.dump); at += 16 {
 			if want.dump[at] == 2 && got.dump[at] == 0 {
 				got.dump[at] = 2
@@ -127,13 +130,16 @@ func asVendor(by vendor, c *testCase, job *nativeState, want, got *outcome) {
 	}
 	popsSelector := i.Op == x86.POP && i.Args[0].Kind == x86.ArgSeg
 	if (popsSelector || i.Op == x86.CMPS) && isMemory(want.fault) && isMemory(got.fault) {
-		// Of two faults they raise the other one: behind a selector they read all that POP pops, and CMPS's first operand first.
+		// Of two faults they raise the other one: behind a selector they read all that POP pops, and CMPS's first
+		// operand first.
 		got.fault = want.fault
 	}
 }
 
-// asFaulted changes what an engine left behind a fault of memory to what AMD's CPUs leave. Their MMX stores have not moved the top of the x87 stack then; gathers have not changed elements of the mask that
-// are still selected, nor what lies beyond registers of 256 bits; and of a masked store the first byte that cannot be written is told, not one of all that is selected.
+// asFaulted changes what an engine left behind a fault of memory to what AMD's CPUs leave. Their MMX stores have not
+// moved the top of the x87 stack then; gathers have not changed elements of the mask that are still selected, nor what
+// lies beyond registers of 256 bits; and of a masked store the first byte that cannot be written is told, not one of
+// all that is selected.
 func asFaulted(i *x86.Inst, want, got *outcome) {
 	switch i.Op {
 	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
@@ -163,8 +169,8 @@ func vectorPart(o *outcome, r, part int) []byte {
 	return o.state.FP[emu.XOffZMMH+32*r:][:32]
 }
 
-// asGathered gives the mask register of a gather of elements of size bytes what was left natively, if the same elements are selected in both, and the result
-// what was left natively beyond its first 16 bytes, if the engine has zeros there.
+// asGathered gives the mask register of a gather of elements of size bytes what was left natively, if the same elements
+// are selected in both, and the result what was left natively beyond its first 16 bytes, if the engine has zeros there.
 func asGathered(i *x86.Inst, want, got *outcome, size int) {
 	if i.Enc != x86.VEX {
 		return
@@ -188,7 +194,8 @@ func asGathered(i *x86.Inst, want, got *outcome, size int) {
 	}
 }
 
-// asNaNs gives the elements of an engine's vector register r that are NaNs of single or double precision the values that were left natively, where these are NaNs, too.
+// asNaNs gives the elements of an engine's vector register r that are NaNs of single or double precision the values
+// that were left natively, where these are NaNs, too.
 func asNaNs(want, got *outcome, r int, double bool) {
 	size, isNaN := 4, func(b []byte) bool { return math.IsNaN(float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))) }
 	if double {
@@ -204,28 +211,28 @@ func asNaNs(want, got *outcome, r int, double bool) {
 	}
 }
 
-// asHypervisor changes what a case left natively to what the CPU should have, where a hypervisor answers in its place: under PVM, which has no FSGSBASE, INT and SYSEXIT raise #UD
-// in user code instead of #GP, INT behind itself.
+// asHypervisor changes what a case left natively to what the CPU should have, where a hypervisor answers in its place:
+// under PVM, which has no FSGSBASE, INT and SYSEXIT raise #UD in user code instead of #GP, INT behind itself.
 func asHypervisor(c *testCase, native, other *outcome) {
 	if !userSetsBases && (c.inst.Op == x86.INT || c.inst.Op == x86.SYSEXIT) && native.fault.Vector == emu.VecUD && other.fault.Vector == emu.VecGP {
 		native.fault, native.state.RIP = other.fault, other.state.RIP
 	}
 }
 
-// interrupted reports whether an interrupt ended a native run: under PVM one that comes while RSP is no canonical address raises #UD if PVM cannot emulate the
-// instruction.
+// interrupted reports whether an interrupt ended a native run: under PVM one that comes while RSP is no canonical
+// address raises #UD if PVM cannot emulate the instruction.
 func interrupted(native, other *outcome) bool {
 	return !userSetsBases && native.fault.Vector == emu.VecUD && other.fault.Vector != emu.VecUD && !guest.Canonical(emu.Addr(native.state.Regs[emu.RSP]))
 }
 
-// wrapsElsewhere reports whether c may be a masked move of elements beyond 4 GiB with addresses of 32 bits: AMD's CPUs of family 25 cut the
-// address of each element, Intel's and those of family 26 that of the first one.
+// wrapsElsewhere reports whether c may be a masked move of elements beyond 4 GiB with addresses of 32 bits: AMD's CPUs
+// of family 25 cut the address of each element, Intel's and those of family 26 that of the first one.
 func wrapsElsewhere(by vendor, c *testCase, want, got *outcome) bool {
 	return by == amd && maskedMoves[c.inst.Op] && c.inst.Mem.AddrSize == 4 && want.fault.Vector != got.fault.Vector
 }
 
-// looksFirst reports whether c is an x87 store that faulted on an AMD CPU: these look whether all of the memory can be written before anything else, Intel's have raised what is not masked by then, and stored
-// 8 of 10 bytes.
+// looksFirst reports whether c is an x87 store that faulted on an AMD CPU: these look whether all of the memory can be
+// written before anything else, Intel's have raised what is not masked by then, and stored 8 of 10 bytes.
 func looksFirst(by vendor, c *testCase, want *outcome) bool {
 	return by == amd && storesX87[c.inst.Op] && c.inst.Args[0].Kind == x86.ArgMem && want.fault.Vector != emu.VecBP
 }
@@ -233,8 +240,8 @@ func looksFirst(by vendor, c *testCase, want *outcome) bool {
 // storesX87 are the x87 instructions that store one value.
 var storesX87 = map[x86.Op]bool{x86.FST: true, x86.FSTP: true, x86.FIST: true, x86.FISTP: true, x86.FISTTP: true, x86.FBSTP: true}
 
-// tellsUnderflow reports whether c scaled a denormal number by zero, or took its remainder by infinity, on an AMD CPU with underflows not masked: these tell of one, and Intel's leave the number as
-// it is.
+// tellsUnderflow reports whether c scaled a denormal number by zero, or took its remainder by infinity, on an AMD CPU
+// with underflows not masked: these tell of one, and Intel's leave the number as it is.
 func tellsUnderflow(by vendor, c *testCase, want, got *outcome) bool {
 	return by == amd && leavesOperand[c.inst.Op] && (want.state.FP[emu.XOffFSW]^got.state.FP[emu.XOffFSW])&byte(soft.UE) != 0
 }
@@ -242,7 +249,8 @@ func tellsUnderflow(by vendor, c *testCase, want, got *outcome) bool {
 // leavesOperand are the x87 instructions that may.
 var leavesOperand = map[x86.Op]bool{x86.FSCALE: true, x86.FPREM: true, x86.FPREM1: true}
 
-// keepsDenormals reports whether c is a reduction with denormal results flushed to zero and their exception not masked: AMD's CPUs do not flush then.
+// keepsDenormals reports whether c is a reduction with denormal results flushed to zero and their exception not masked:
+// AMD's CPUs do not flush then.
 func keepsDenormals(by vendor, c *testCase, want *outcome) bool {
 	const flush, masked = 1 << 15, 1 << 11
 	mxcsr := binary.LittleEndian.Uint32(want.state.FP[emu.XOffMXCSR:])
@@ -255,8 +263,8 @@ var reduces = map[x86.Op]bool{x86.VREDUCEPS: true, x86.VREDUCEPD: true, x86.VRED
 // maskedMoves move elements that a vector selects.
 var maskedMoves = map[x86.Op]bool{x86.VMASKMOVPS: true, x86.VMASKMOVPD: true, x86.VPMASKMOVD: true, x86.VPMASKMOVQ: true}
 
-// settle makes flags that the case's instruction leaves undefined equal in both outcomes. It reports whether they can be compared: what
-// follows the instruction may have read them.
+// settle makes flags that the case's instruction leaves undefined equal in both outcomes. It reports whether they can
+// be compared: what follows the instruction may have read them.
 func settle(by vendor, c *testCase, want, got *outcome) bool {
 	if (c.inst.Op == x86.SHLD || c.inst.Op == x86.SHRD) && c.inst.OpSize == 2 && by == amd {
 		return false // counts above 16 leave the result undefined: Intel's CPUs shift the destination in, AMD's the source
@@ -270,8 +278,8 @@ func settle(by vendor, c *testCase, want, got *outcome) bool {
 	return c.insns != nil && c.insns[len(c.insns)-2] == c.at || want.state.RIP == c.at
 }
 
-// hides reports whether what follows the case's instruction, in front of the INT3 at its end, reads some of the flags that it leaves and writes them: ADC, say,
-// after which nothing but its result tells what CF was.
+// hides reports whether what follows the case's instruction, in front of the INT3 at its end, reads some of the flags
+// that it leaves and writes them: ADC, say, after which nothing but its result tells what CF was.
 func (c *testCase) hides(flags x86.Flags) bool {
 	var read x86.Flags
 	for rest := c.all[int(c.at-c.start)+len(c.code) : len(c.all)-1]; len(rest) > 0; {
@@ -289,8 +297,8 @@ func (c *testCase) hides(flags x86.Flags) bool {
 	return false
 }
 
-// TestPoppedMask has the bit that AMD's MXCSR_MASK has, and Intel's has not, in a register that was popped from an area of FXSAVE: it is no difference
-// there, and any other bit is.
+// TestPoppedMask has the bit that AMD's MXCSR_MASK has, and Intel's has not, in a register that was popped from an area
+// of FXSAVE: it is no difference there, and any other bit is.
 func TestPoppedMask(t *testing.T) {
 	for _, tt := range []struct {
 		by   vendor

@@ -33,7 +33,8 @@ type vendorOutcome struct {
 	flags  x86.Flags      // of undefinedByVendor
 }
 
-// undefinedByVendor are the flags that a vendorCase starts with, and those compared: all that MUL leaves undefined, and CF.
+// undefinedByVendor are the flags that a vendorCase starts with, and those compared: all that MUL leaves undefined, and
+// CF.
 const undefinedByVendor = x86.SF | x86.ZF | x86.AF | x86.PF
 
 // high has bits above the low 32.

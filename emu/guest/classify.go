@@ -75,15 +75,16 @@ var privileged = opSet{
 // 32-bit programs. INT 3 and INT 4 are a breakpoint and an overflow, other numbers are #GP.
 var gates = [256]bool{0x80: true}
 
-// refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that. They get SIGILL and a message: no user program needs them.
+// refused are instructions that show the host's descriptor tables, or what Linux puts in the place of that. They get
+// SIGILL and a message: no user program needs them.
 var refused = opSet{
 	x86.SLDT: true, x86.STR: true, x86.SMSW: true, x86.SGDT: true, x86.SIDT: true, x86.LAR: true, x86.LSL: true,
 	x86.VERR: true, x86.VERW: true, x86.LSS: true, x86.LFS: true, x86.LGS: true,
 }
 
-// addressesBeyond reports whether the address of i's operand has more parts than base, index and displacement: that of a gather, or of a
-// bit string. With 32-bit addresses the sum has to be cut before a segment's base is added, for which emu/jit has no register left. So all
-// engines refuse such code alike; no compiler makes it.
+// addressesBeyond reports whether the address of i's operand has more parts than base, index and displacement: that of
+// a gather, or of a bit string. With 32-bit addresses the sum has to be cut before a segment's base is added, for which
+// emu/jit has no register left. So all engines refuse such code alike; no compiler makes it.
 func addressesBeyond(i *x86.Inst) bool {
 	return i.Mem.VSIB || i.NRefs > 0 && i.Refs[0].At == x86.AtBitString
 }

@@ -38,7 +38,8 @@ type Decoder struct {
 	n   int
 }
 
-// NewDecoder returns a decoder for a guest that may use instructions of some features. Where the guest's CPU has others, messages say who lacks them: the "host's CPU", or this "engine".
+// NewDecoder returns a decoder for a guest that may use instructions of some features. Where the guest's CPU has
+// others, messages say who lacks them: the "host's CPU", or this "engine".
 func NewDecoder(m *mem.Space, features *[256]bool, lacks string) *Decoder {
 	return &Decoder{mem: m, features: features, lacks: lacks}
 }

@@ -27,8 +27,8 @@ func Happens(c *emu.CPU, g *Insn, r x86.Ref) bool {
 	return true
 }
 
-// Misaligned reports whether g accesses 2, 4 or 8 bytes of memory at another address than a multiple of their number (SDM Vol. 3,
-// "Alignment Check Exception"). A repeated instruction without iterations accesses nothing.
+// Misaligned reports whether g accesses 2, 4 or 8 bytes of memory at another address than a multiple of their number
+// (SDM Vol. 3, "Alignment Check Exception"). A repeated instruction without iterations accesses nothing.
 func Misaligned(c *emu.CPU, g *Insn) bool {
 	if hooks.Repeats(&g.Inst) {
 		count := c.Regs[emu.RCX]
@@ -58,7 +58,8 @@ func References(c *emu.CPU, g *Insn, refs []hooks.Reference) []hooks.Reference {
 	return refs
 }
 
-// Readable reports whether the first and the last byte of r can be read. A write that faults is looked up in the caches if they can: a CPU looks there before it finds that the write may not be made.
+// Readable reports whether the first and the last byte of r can be read. A write that faults is looked up in the caches
+// if they can: a CPU looks there before it finds that the write may not be made.
 func Readable(m *mem.Space, r hooks.Reference) bool {
 	var b [1]byte
 	return m.Read(r.Addr, b[:]) != 0 && m.Read(r.Addr+emu.Addr(r.Size)-1, b[:]) != 0
@@ -119,8 +120,8 @@ func cutAddr(g *Insn, x uint64) emu.Addr {
 	return emu.Addr(x)
 }
 
-// laneAddr returns the address of a lane of a gather or scatter; one of AVX2 that is masked off reads at RSP (docs/counting.md,
-// "Data references").
+// laneAddr returns the address of a lane of a gather or scatter; one of AVX2 that is masked off reads at RSP
+// (docs/counting.md, "Data references").
 func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	if !Accesses(c, g, r) {
 		return emu.Addr(c.Regs[emu.RSP])
@@ -128,7 +129,8 @@ func laneAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	return ElementAddr(c, g, int(r.Lane))
 }
 
-// Accesses reports whether a reference that g makes accesses memory: that of a gather of AVX2 to an element that is masked off does not, and cannot fault.
+// Accesses reports whether a reference that g makes accesses memory: that of a gather of AVX2 to an element that is
+// masked off does not, and cannot fault.
 func Accesses(c *emu.CPU, g *Insn, r x86.Ref) bool {
 	return r.At != x86.AtVSIB || g.Enc == x86.EVEX || laneSign(c, g.Args[2].Reg, int(r.Lane), int(r.Size))
 }

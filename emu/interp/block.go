@@ -15,8 +15,8 @@ import (
 type cache struct {
 	counting emu.Counting
 	blocks   map[emu.Addr]*block
-	// recent has blocks that were looked up, by the lowest bits of their addresses. recorded has those of a guest whose calls are recorded: exec, which finds blocks in recent, is to
-	// come back after each.
+	// recent has blocks that were looked up, by the lowest bits of their addresses. recorded has those of a guest whose
+	// calls are recorded: exec, which finds blocks in recent, is to come back after each.
 	recent, recorded [1 << 12]*block
 }
 
@@ -27,7 +27,8 @@ type block struct {
 	insns    []insn
 	// count is how often it was entered since it was gathered last.
 	count uint64
-	// marked says that its first instruction is, dropped that its code changed or that it has another mark, alone that exec does not execute it.
+	// marked says that its first instruction is, dropped that its code changed or that it has another mark, alone that
+	// exec does not execute it.
 	marked, dropped, alone bool
 	// code is what it was made from if it checks itself (selfcheck.go), nil if not.
 	code  []byte
@@ -38,8 +39,8 @@ type block struct {
 	n    uint64
 	// words are the functions of opVWords.
 	words []func(a, b uint64) uint64
-	// through is the address behind the block, target where its direct branch goes, back that this is backwards. next are the blocks
-	// there, nil while they are not known.
+	// through is the address behind the block, target where its direct branch goes, back that this is backwards. next
+	// are the blocks there, nil while they are not known.
 	through, target uint64
 	back            bool
 	next            [2]*block
@@ -100,7 +101,8 @@ func (e *Engine) lookup(pc emu.Addr) (*block, *emu.Fault) {
 	return b, nil
 }
 
-// maxDecoded is how many instructions all blocks may have, at some 500 bytes each, before they are forgotten and made again: a guest may enter code at each of its bytes.
+// maxDecoded is how many instructions all blocks may have, at some 500 bytes each, before they are forgotten and made
+// again: a guest may enter code at each of its bytes.
 const maxDecoded = 1 << 19
 
 // decode makes the block at pc.
@@ -269,7 +271,8 @@ func (e *Engine) gatherCounts(b *block) {
 	}
 }
 
-// gatherRest gathers what happened in b after it was dropped. Whatever leaves a block calls it: nothing else knows of b then.
+// gatherRest gathers what happened in b after it was dropped. Whatever leaves a block calls it: nothing else knows of b
+// then.
 func (e *Engine) gatherRest(b *block) {
 	if b.dropped {
 		for i := range b.insns {

@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// TestCodeEnteredEverywhere enters a slide of NOPs at each of them: blocks are forgotten when there are many, and counts are not.
+// TestCodeEnteredEverywhere enters a slide of NOPs at each of them: blocks are forgotten when there are many, and
+// counts are not.
 func TestCodeEnteredEverywhere(t *testing.T) {
 	const at, n = emu.Addr(0x10000), 20_000
 	space, err := (&mem.Group{}).New()
@@ -39,7 +40,8 @@ func TestCodeEnteredEverywhere(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestRunAcrossFunctions has straight runs go from function to function, which end blocks where calls are recorded: a budget loses the same for them.
+// TestRunAcrossFunctions has straight runs go from function to function, which end blocks where calls are recorded: a
+// budget loses the same for them.
 func TestRunAcrossFunctions(t *testing.T) {
 	const at, budget = emu.Addr(0x10000), 1 << 30
 	sixteen := func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 15, Lo: a &^ 15, Hi: a&^15 + 16} }

@@ -21,7 +21,8 @@ type calls struct {
 type blockCalls struct {
 	// sums is what a block counts whatever it meets, in the order of the totals.
 	sums []uint64
-	// leaves says which of the ways behind it, through and to the target of its direct branch, lead into another function.
+	// leaves says which of the ways behind it, through and to the target of its direct branch, lead into another
+	// function.
 	leaves [2]bool
 }
 

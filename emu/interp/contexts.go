@@ -8,11 +8,11 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// Where functions are told apart by their callers a block has the counts of one context, in which it was entered last. Those of others are put
-// away in the block, until they are gathered.
+// Where functions are told apart by their callers a block has the counts of one context, in which it was entered last.
+// Those of others are put away in the block, until they are gathered.
 
-// A blockCounts is what a block has counted in one context: how often it was entered, and what of its instructions does not follow from plans, nil if there
-// is nothing.
+// A blockCounts is what a block has counted in one context: how often it was entered, and what of its instructions does
+// not follow from plans, nil if there is nothing.
 type blockCounts struct {
 	count uint64
 	own   []*[emu.Taken + 1]uint32
@@ -117,7 +117,8 @@ func (t contextCounts) drain(lo, hi emu.Addr, add func(k contextCount, n int64))
 	}
 }
 
-// CollectContexts is Collect where functions are told apart by their callers: add is told of the context, too, and of pages as a whole.
+// CollectContexts is Collect where functions are told apart by their callers: add is told of the context, too, and of
+// pages as a whole.
 func (e *Engine) CollectContexts(lo, hi emu.Addr, add func(c callgraph.Context, a emu.Addr, ev emu.Event, n uint64)) {
 	e.gatherRange(lo, hi)
 	e.contexts.drain(lo, hi, func(k contextCount, n int64) { add(k.context, k.at, k.event, uint64(n)) })

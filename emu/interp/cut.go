@@ -7,8 +7,9 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// careful is loop for memory that may go away: another program can make a file shorter that the guest has mapped, of which nobody tells. The
-// access that finds out ends the run. Registers are then somewhere in the middle of a block, so that the guest cannot go on.
+// careful is loop for memory that may go away: another program can make a file shorter that the guest has mapped, of
+// which nobody tells. The access that finds out ends the run. Registers are then somewhere in the middle of a block, so
+// that the guest cannot go on.
 func (e *Engine) careful() (stop *emu.Stop) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

@@ -35,7 +35,8 @@ type Engine struct {
 	// budgeted says that there is a budget, left is what is left of it.
 	budgeted bool
 	left     int64
-	// run is how many instructions of a straight run lie in front of the next block: 0 but where a block ended in the middle.
+	// run is how many instructions of a straight run lie in front of the next block: 0 but where a block ended in the
+	// middle.
 	run int
 	// passing is the CPU that stopped at a mark last, at passes: it goes on behind the mark.
 	passing *emu.CPU
@@ -58,8 +59,8 @@ type Engine struct {
 	collected [emu.NumEvents]tally.Tally
 	sim       simulation
 	calls     *calls // nil if calls are not recorded
-	// contexts has the counts in the place of collected if functions are told apart by their callers, nil if they are not. context is that of what is
-	// executed, or gathered.
+	// contexts has the counts in the place of collected if functions are told apart by their callers, nil if they are
+	// not. context is that of what is executed, or gathered.
 	contexts contextCounts
 	context  callgraph.Context
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// exactModes are the bits of MXCSR that have to be exactMode for arithmetic to be the host's: results are rounded to nearest, and
-// inexact ones, which are masked, have been seen before.
+// exactModes are the bits of MXCSR that have to be exactMode for arithmetic to be the host's: results are rounded to
+// nearest, and inexact ones, which are masked, have been seen before.
 const (
 	exactModes = 3<<13 | uint32(soft.PE) | uint32(soft.PE)<<7
 	exactMode  = uint32(soft.PE) | uint32(soft.PE)<<7

@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A hostMemory says where the guest's memory is on the host: its address 0, and a byte with the permissions of each page below limit.
+// A hostMemory says where the guest's memory is on the host: its address 0, and a byte with the permissions of each
+// page below limit.
 type hostMemory struct {
 	memory, perms unsafe.Pointer
 	limit         uint64

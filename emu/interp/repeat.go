@@ -7,7 +7,8 @@ import (
 	"github.com/cgemu/cgemu/hooks"
 )
 
-// repeat executes b's instruction i, a string instruction with a REP prefix, in pieces. left says that b does not go on behind it.
+// repeat executes b's instruction i, a string instruction with a REP prefix, in pieces. left says that b does not go on
+// behind it.
 func (e *Engine) repeat(c *emu.CPU, b *block, i int) (stop *emu.Stop, left bool) {
 	in := &b.insns[i]
 	execute := sem.Of(&in.Insn)
@@ -42,8 +43,8 @@ func (e *Engine) repeat(c *emu.CPU, b *block, i int) (stop *emu.Stop, left bool)
 	}
 }
 
-// pause returns why the guest stops between two pieces of b's instruction i, nil if it does not. The instruction itself then counts
-// when it ends.
+// pause returns why the guest stops between two pieces of b's instruction i, nil if it does not. The instruction itself
+// then counts when it ends.
 func (e *Engine) pause(c *emu.CPU, b *block, i int, checked bool) *emu.Stop {
 	stop := &emu.Stop{Reason: emu.StopInterrupt}
 	switch {
@@ -62,8 +63,8 @@ func (e *Engine) pause(c *emu.CPU, b *block, i int, checked bool) *emu.Stop {
 	return stop
 }
 
-// repeated counts and simulates iterations of a REP instruction that have been made: RCX was before in front of them. unfinished says
-// that the instruction did not end behind them: a fault did, or more are to come.
+// repeated counts and simulates iterations of a REP instruction that have been made: RCX was before in front of them.
+// unfinished says that the instruction did not end behind them: a fault did, or more are to come.
 func (e *Engine) repeated(c *emu.CPU, in *insn, before uint64, unfinished bool) {
 	it := hooks.IterationsOf(&in.Inst, c, before, unfinished)
 	e.tally(in.PC, emu.Reps, int64(it.N))

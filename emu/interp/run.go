@@ -193,8 +193,8 @@ func (e *Engine) transferFar(c *emu.CPU, b *block, i int) *emu.Stop {
 	return e.leave(b, i)
 }
 
-// step executes the first instruction of b with TF or AC set: it raises VecDB behind an instruction that TF was set in front of, and VecAC
-// for an unaligned access. A repeated string instruction counts as one.
+// step executes the first instruction of b with TF or AC set: it raises VecDB behind an instruction that TF was set in
+// front of, and VecAC for an unaligned access. A repeated string instruction counts as one.
 func (e *Engine) step(c *emu.CPU, b *block) *emu.Stop {
 	traps, in := c.Flags&emu.FlagTF != 0, &b.insns[0]
 	if c.Flags&emu.FlagAC != 0 && guest.Misaligned(c, &in.Insn) {

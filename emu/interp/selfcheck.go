@@ -19,7 +19,8 @@ func (e *Engine) prepareCheck(b *block) {
 	}
 }
 
-// same reports whether b, which checks itself and is about to be entered, is what it was. It forgets b if not, or if code on its page was the same for so long that the page is guarded again.
+// same reports whether b, which checks itself and is about to be entered, is what it was. It forgets b if not, or if
+// code on its page was the same for so long that the page is guarded again.
 func (e *Engine) same(b *block) bool {
 	if !e.sameFrom(b, b.pc) {
 		return false

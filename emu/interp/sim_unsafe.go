@@ -29,11 +29,12 @@ type simulation struct {
 	done int
 }
 
-// A recency has the line that each set of a first-level cache used last. A reference to it and to no other line is a hit, and changes
-// nothing.
+// A recency has the line that each set of a first-level cache used last. A reference to it and to no other line is a
+// hit, and changes nothing.
 type recency struct {
 	lines []uint64
-	// recent is where lines begin. A line's number is its address without the lowest shift bits; sets masks the number of its set.
+	// recent is where lines begin. A line's number is its address without the lowest shift bits; sets masks the number
+	// of its set.
 	recent      unsafe.Pointer
 	shift, sets uint64
 	// line is the size of a line.
@@ -121,8 +122,9 @@ func (e *Engine) countRef(a emu.Addr, r x86.Ref) {
 	}
 }
 
-// onlyUpTo takes back what in counts beyond its execution, for it raised f, but for the references in front of the one that faulted. These, and that
-// one if it writes, are looked up in the caches if they can be read: of a locked instruction, which CPUs let raise the fault of a write, not even that need be so.
+// onlyUpTo takes back what in counts beyond its execution, for it raised f, but for the references in front of the one
+// that faulted. These, and that one if it writes, are looked up in the caches if they can be read: of a locked
+// instruction, which CPUs let raise the fault of a write, not even that need be so.
 func (e *Engine) onlyUpTo(c *emu.CPU, in *insn, f *emu.Fault) {
 	refs := e.sim.refs // as refer found them, if it did: a gather has changed its mask since
 	e.sim.refs = refs[:0]

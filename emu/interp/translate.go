@@ -18,8 +18,8 @@ type translator struct {
 	i     int
 	in    *insn
 	flags bool
-	// simulating says that what instructions refer to is simulated. The last fetch was of line fetched, whose number is its address
-	// without lineShift bits; ahead says that there was one.
+	// simulating says that what instructions refer to is simulated. The last fetch was of line fetched, whose number is
+	// its address without lineShift bits; ahead says that there was one.
 	simulating, ahead  bool
 	fetched, lineShift uint64
 	// beyond reports whether an instruction zeroes what its registers have beyond 256 bits.
@@ -71,7 +71,8 @@ func (t *translator) fetch() {
 	t.fetched, t.ahead = last, true
 }
 
-// refersAlike reports whether micro-operations make the references of their instruction, and nothing else of it is simulated.
+// refersAlike reports whether micro-operations make the references of their instruction, and nothing else of it is
+// simulated.
 func (t *translator) refersAlike(uops []uop) bool {
 	refs := t.in.effects.Refs
 	if hooks.LockedBranch(&t.in.Inst) {
@@ -88,8 +89,8 @@ func (t *translator) refersAlike(uops []uop) bool {
 	return len(refs) == 0
 }
 
-// visibleFlags says of each instruction whether the status flags that it leaves can be seen behind it: whether they are read before they are
-// written, or the block ends. What a fault in between shows is not looked at.
+// visibleFlags says of each instruction whether the status flags that it leaves can be seen behind it: whether they are
+// read before they are written, or the block ends. What a fault in between shows is not looked at.
 func visibleFlags(insns []insn) []bool {
 	seen := make([]bool, len(insns))
 	live := x86.StatusFlags
@@ -173,7 +174,8 @@ type family [4]uint16
 
 const opNone = ^uint16(0)
 
-// codes has the code of each name. It and all tables of codes are made when they are looked at, since most runs have no engine of this kind.
+// codes has the code of each name. It and all tables of codes are made when they are looked at, since most runs have no
+// engine of this kind.
 var codes = sync.OnceValue(func() map[string]uint16 {
 	m := map[string]uint16{}
 	for code, name := range codeNames {

@@ -103,7 +103,8 @@ func (t *translator) vector() bool {
 	return false
 }
 
-// zeroBeyond emits what an instruction with a VEX prefix does to registers of more than 256 bits, behind what else it does.
+// zeroBeyond emits what an instruction with a VEX prefix does to registers of more than 256 bits, behind what else it
+// does.
 func (t *translator) zeroBeyond() {
 	switch {
 	case !t.beyond(&t.in.Insn):

@@ -8,7 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A uop is a micro-operation: an instruction, a part of one, or two in one, with its operands where the dispatch needs them.
+// A uop is a micro-operation: an instruction, a part of one, or two in one, with its operands where the dispatch needs
+// them.
 type uop struct {
 	code uint16
 	// d, s, b and x are registers, as offsets of their lowest byte in a state: destination, source, base and index.
@@ -30,7 +31,8 @@ type uopRef struct {
 // A state is the CPU that is executed, and what its flags follow from.
 type state struct {
 	emu.CPU
-	// zero stands for the base or the index that an address does not have, temp holds what two micro-operations have in common.
+	// zero stands for the base or the index that an address does not have, temp holds what two micro-operations have in
+	// common.
 	zero, temp uint64
 	// kind says how the status flags follow from left and right: kindNone if they are in Flags.
 	kind        flagKind
@@ -140,8 +142,8 @@ func (s *state) holds(cond uint8) bool {
 	return sem.Holds(cond, s.Flags)
 }
 
-// slowLoad reads n bytes at a where the page's permissions are not known, or do not suffice, or it is not one page. failed says whether
-// it faulted.
+// slowLoad reads n bytes at a where the page's permissions are not known, or do not suffice, or it is not one page.
+// failed says whether it faulted.
 func (e *Engine) slowLoad(a, n uint64) uint64 {
 	x, f := e.machine.Load(emu.Addr(a), uint8(n))
 	e.failed = f

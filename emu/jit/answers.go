@@ -7,13 +7,17 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// What CPUID and RDTSC say is up to Go's code, and to leave generated code for it takes ten times as long as the instructions should. So generated code answers as far as it can: CPUID if the question is the last one again, RDTSC
-// if executing is metered, by adding the meters to what it knows, since while generated code runs time passes by them alone (emu.Env). Blocks share a routine for each.
+// What CPUID and RDTSC say is up to Go's code, and to leave generated code for it takes ten times as long as the
+// instructions should. So generated code answers as far as it can: CPUID if the question is the last one again, RDTSC
+// if executing is metered, by adding the meters to what it knows, since while generated code runs time passes by them
+// alone (emu.Env). Blocks share a routine for each.
 
-// answerSkip is the size of the jump by which a block leaves generated code: behind it the block goes on where a routine knew the answer.
+// answerSkip is the size of the jump by which a block leaves generated code: behind it the block goes on where a
+// routine knew the answer.
 const answerSkip = 5
 
-// answerRoutine returns the routine that may be able to answer g, 0 if there is none, and how many lanes of a vector that approximates.
+// answerRoutine returns the routine that may be able to answer g, 0 if there is none, and how many lanes of a vector
+// that approximates.
 func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
 	switch {
 	case e.singleStep || e.crosses(g.Next()):
@@ -26,7 +30,8 @@ func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
 	return e.approximated(&g.Insn)
 }
 
-// emitEmulated emits g, an instruction that Go's code executes: it leaves generated code by x, unless a routine answers.
+// emitEmulated emits g, an instruction that Go's code executes: it leaves generated code by x, unless a routine
+// answers.
 func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	routine, lanes := e.answerRoutine(g)
 	if routine == 0 {
@@ -51,7 +56,8 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	e.emitJump(g.Next())
 }
 
-// emitAnswerRoutines emits both. They are entered with the guest's RAX and RDX in slotA and slotB, and in RDX where the block goes on; without an answer they go back to the jump in front of that.
+// emitAnswerRoutines emits both. They are entered with the guest's RAX and RDX in slotA and slotB, and in RDX where the
+// block goes on; without an answer they go back to the jump in front of that.
 func (e *Engine) emitAnswerRoutines() {
 	e.stubs.cpuid = e.pos
 	e.store(slotTmp, x86.RDX)
@@ -110,7 +116,8 @@ func (e *Engine) jmpTo(off int) {
 	e.rip(4, off, 0)
 }
 
-// noteAnswer lets the routines know the answer to g, which Go's code has executed: c is as that left it, asked has EAX and ECX from before.
+// noteAnswer lets the routines know the answer to g, which Go's code has executed: c is as that left it, asked has EAX
+// and ECX from before.
 func (e *Engine) noteAnswer(g *ginsn, c *emu.CPU, asked [2]uint32) {
 	switch g.Op {
 	case x86.CPUID:

@@ -26,8 +26,8 @@ func (c *countingEnv) TSC() uint64 {
 
 func (c *countingEnv) TSCCounts() bool { return c.counts }
 
-// TestAnswers has generated code answer CPUID and RDTSC as Go's code does, with the flags as they were: with a question that changes, and between REP instructions and
-// runs, behind which RDTSC is asked again.
+// TestAnswers has generated code answer CPUID and RDTSC as Go's code does, with the flags as they were: with a question
+// that changes, and between REP instructions and runs, behind which RDTSC is asked again.
 func TestAnswers(t *testing.T) {
 	const code = `
 		49 89 c8               # mov r8, rcx

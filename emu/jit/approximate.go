@@ -10,8 +10,9 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Approximations are executed in Go, since makers of CPUs have their own, and the guest sees Intel's. Where the host's are the same they are copied: a result depends on few bits of its operand (emu/soft,
-// README.md), so that all there are can be compared, when the first one is translated.
+// Approximations are executed in Go, since makers of CPUs have their own, and the guest sees Intel's. Where the host's
+// are the same they are copied: a result depends on few bits of its operand (emu/soft, README.md), so that all there
+// are can be compared, when the first one is translated.
 
 func hostRcp(x uint32) uint32
 func hostRsqrt(x uint32) uint32
@@ -31,7 +32,8 @@ var specialOperands = []uint32{
 	1 << 31, 1<<31 | 1, 0xbf800000, 0xfe800000, 0xff7fffff, 0xff800000, 0xff800001,
 }
 
-// sameAsHost reports whether the host's approximations are sem's. Results depend on so many bits behind the operand's highest one, and on whether others are set; VRSQRT's on the parity of its exponent.
+// sameAsHost reports whether the host's approximations are sem's. Results depend on so many bits behind the operand's
+// highest one, and on whether others are set; VRSQRT's on the parity of its exponent.
 func sameAsHost(list []approximation, bits int) bool {
 	for _, a := range list {
 		same := func(x uint32) bool { return a.host(x) == a.sem(x) }

@@ -10,11 +10,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Where the host's approximations are others than the guest's, generated code finds those of RCPPS and RSQRTPS in a table, a lane at a time in general registers: there are no vector registers to spare. Lanes whose results
-// are special, and operands in memory, are left to Go, which leaving generated code for takes ten times as long.
+// Where the host's approximations are others than the guest's, generated code finds those of RCPPS and RSQRTPS in a
+// table, a lane at a time in general registers: there are no vector registers to spare. Lanes whose results are
+// special, and operands in memory, are left to Go, which leaving generated code for takes ten times as long.
 
-// approximations has the fractions of results, 12 bits: of 2,048 intervals of RCPPS, by the first 11 bits of the operand's fraction, and of as many of RSQRTPS, by the last bit of the exponent and the first 10
-// bits of the fraction (emu/soft, README.md).
+// approximations has the fractions of results, 12 bits: of 2,048 intervals of RCPPS, by the first 11 bits of the
+// operand's fraction, and of as many of RSQRTPS, by the last bit of the exponent and the first 10 bits of the fraction
+// (emu/soft, README.md).
 var approximations = sync.OnceValue(func() *[2 * intervals]uint16 {
 	var t [2 * intervals]uint16
 	rcp, rsqrt := sem.Approximation(x86.RCPSS), sem.Approximation(x86.RSQRTSS)
@@ -47,7 +49,8 @@ func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
 	return routine, 1
 }
 
-// emitStoreLanes stores the source of g for the routine, with RCX in slotC, and loads into RCX how many bytes there are.
+// emitStoreLanes stores the source of g for the routine, with RCX in slotC, and loads into RCX how many bytes there
+// are.
 func (e *Engine) emitStoreLanes(g *guest.Insn, lanes int) {
 	e.moveVector(0x11, g.Args[g.NArgs-1].Reg, lanes > 4)
 	e.rip(g.Args[g.NArgs-1].Reg, stLanes, 0)
@@ -81,7 +84,8 @@ func (e *Engine) emitLoadLanes(g *guest.Insn, lanes int) {
 	}
 }
 
-// emitApproximationRoutines emits the routines. They are entered as those of emitAnswerRoutines are, and as emitStoreLanes leaves it.
+// emitApproximationRoutines emits the routines. They are entered as those of emitAnswerRoutines are, and as
+// emitStoreLanes leaves it.
 func (e *Engine) emitApproximationRoutines() {
 	e.stubs.rcp = e.pos
 	e.emitApproximation(func() (special int) {
@@ -114,7 +118,8 @@ func (e *Engine) emitApproximationRoutines() {
 	e.stubs.end = e.pos
 }
 
-// emitApproximation emits a routine: lane makes EDX of the operand in EAX, with the table at RDI, and returns the site of a jump for one that is special.
+// emitApproximation emits a routine: lane makes EDX of the operand in EAX, with the table at RDI, and returns the site
+// of a jump for one that is special.
 func (e *Engine) emitApproximation(lane func() (special int)) {
 	e.store(slotTmp, x86.RDX)
 	e.saveFlags()

@@ -15,7 +15,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// approximationForms are instructions that approximate, with the lanes that they write: of the other lanes some keep what the destination had, some are the first source's or 0.
+// approximationForms are instructions that approximate, with the lanes that they write: of the other lanes some keep
+// what the destination had, some are the first source's or 0.
 var approximationForms = []struct {
 	name, code  string
 	dst, source int
@@ -37,7 +38,8 @@ var approximationForms = []struct {
 	{"vrsqrtss xmm9, xmm12, xmm3", "c5 1a 52 cb", 9, 3, 1, true, 12, true},
 }
 
-// TestApproximationRoutines compares what generated code makes of operands with what Go's does, as if the host had other approximations.
+// TestApproximationRoutines compares what generated code makes of operands with what Go's does, as if the host had
+// other approximations.
 func TestApproximationRoutines(t *testing.T) {
 	was := hostApproximates
 	hostApproximates = func() bool { return false }
@@ -93,7 +95,8 @@ func again(f func(uint32) uint32, x uint32, own bool) uint32 {
 	return x
 }
 
-// anyNumber returns one that is most often one whose approximation is not special, sometimes at the edge of those, or any.
+// anyNumber returns one that is most often one whose approximation is not special, sometimes at the edge of those, or
+// any.
 func anyNumber(r *rand.Rand) uint32 {
 	switch r.IntN(64) {
 	case 0:

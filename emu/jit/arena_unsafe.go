@@ -53,8 +53,10 @@ type arena struct {
 	small [len(partsInUse{})]int
 }
 
-// Arenas lie at addresses of their own, arenaStep apart, so that parts of two return addresses side by side are no address of code. A RET whose stack pointer is no multiple of 8 finds such a mixture on
-// the shadow stack: it is not canonical, or nothing that can be executed is mapped there. (The upper part alone would be an address of the host's binary if arenas lay where the kernel puts them.)
+// Arenas lie at addresses of their own, arenaStep apart, so that parts of two return addresses side by side are no
+// address of code. A RET whose stack pointer is no multiple of 8 finds such a mixture on the shadow stack: it is not
+// canonical, or nothing that can be executed is mapped there. (The upper part alone would be an address of the host's
+// binary if arenas lay where the kernel puts them.)
 const (
 	firstArena = 0x2080_4000_0000
 	arenaStep  = 1 << 32
@@ -63,7 +65,8 @@ const (
 // maxArenas is how many places there are, but for a test that has none.
 var maxArenas = 128 * 31
 
-// placeOfArena is where arena n lies if the host has that free. Bytes 5 and 4 of the address are 0x20 to 0x3e and 0x80 to 0xff, bit 30 is set, and bit 31 is not, for all of the arena.
+// placeOfArena is where arena n lies if the host has that free. Bytes 5 and 4 of the address are 0x20 to 0x3e and 0x80
+// to 0xff, bit 30 is set, and bit 31 is not, for all of the arena.
 func placeOfArena(n int) uintptr {
 	return firstArena + uintptr(n/128)<<40 + uintptr(n%128)*arenaStep
 }
@@ -101,9 +104,9 @@ func mapPlaced(prot, flags, fd int) (uintptr, error) {
 // mapArena is newArena, or what a test puts in its place.
 var mapArena = newArena
 
-// newArena maps the arena: executable and writable where the host allows it, else twice.
-// Counters and code lie on huge pages if the host has them: fewer faults, fewer TLB misses. Most processes need little of the state and of
-// the first far code, and many need little of the first counters and code and of the arcs, which are small pages until enlarge.
+// newArena maps the arena: executable and writable where the host allows it, else twice. Counters and code lie on huge
+// pages if the host has them: fewer faults, fewer TLB misses. Most processes need little of the state and of the first
+// far code, and many need little of the first counters and code and of the arcs, which are small pages until enlarge.
 func newArena() (arena, error) {
 	p, err := mapPlaced(unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err == nil {
@@ -128,8 +131,8 @@ func (a *arena) advise(lo, hi, advice int) unix.Errno {
 	return errno
 }
 
-// smallUse is how many bytes of a part are left on small pages: a huge page takes 0.3 ms to be zeroed, and ten times as long where the host is a virtual machine whose own host
-// gives it memory only then.
+// smallUse is how many bytes of a part are left on small pages: a huge page takes 0.3 ms to be zeroed, and ten times as
+// long where the host is a virtual machine whose own host gives it memory only then.
 const smallUse = 256 << 10
 
 // partsInUse has how many bytes are in use of counters, of the table of arcs, of what these count and of code.

@@ -37,7 +37,8 @@ func TestArcsNotTouched(t *testing.T) {
 	require.Zero(t, slices.Max(m.arena.words(arcsOff, arcsSize/8)))
 }
 
-// TestMixedAddresses joins parts of two addresses of code, or of one and of an empty place, as a RET finds them whose stack pointer is no multiple of 8: nothing that can be executed is there.
+// TestMixedAddresses joins parts of two addresses of code, or of one and of an empty place, as a RET finds them whose
+// stack pointer is no multiple of 8: nothing that can be executed is there.
 func TestMixedAddresses(t *testing.T) {
 	const (
 		lowest = 0x400000 // of what a host's binary takes

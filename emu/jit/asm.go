@@ -305,7 +305,8 @@ func (e *assembler) immediate(op, modrm byte, imm int32) {
 	e.u32(uint32(imm))
 }
 
-// sib emits ModRM, SIB and displacement for [index*scale+disp], index NoReg for none. An index that is not multiplied is a base, which is shorter by the SIB byte.
+// sib emits ModRM, SIB and displacement for [index*scale+disp], index NoReg for none. An index that is not multiplied
+// is a base, which is shorter by the SIB byte.
 func (e *assembler) sib(reg, index x86.Reg, scale uint8, disp int32) {
 	switch {
 	case index == x86.NoReg:

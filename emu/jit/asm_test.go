@@ -204,7 +204,8 @@ var partial = map[string]string{
 	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many", "saveX87": "many", "restoreX87": "many", "jumpX87": "many", "emitClearX87": "many",
 }
 
-// emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said to be.
+// emitAt is the arena offset at which every instruction is emitted, testLowBase where the low part of the arena is said
+// to be.
 const (
 	emitAt      = 0x1000
 	testLowBase = 0x40000000

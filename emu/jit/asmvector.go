@@ -7,7 +7,8 @@ import "github.com/cgemu/cgemu/emu/x86"
 // A vec is one of the registers XMM16 to XMM31, less 16, which AVX-512 has.
 type vec byte
 
-// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set. The mask is aaa, the number of the register that says which elements are stored.
+// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set. The mask is aaa, the
+// number of the register that says which elements are stored.
 type evexOp struct{ pp, mmm, length, opcode, mask byte }
 
 var (
@@ -58,8 +59,8 @@ func (op evexOp) broadcast() evexOp {
 // An opmask is one of the registers k1 to k7.
 type opmask byte
 
-// evex emits the prefix and the opcode of an instruction. v is the register in ModRM.reg, src the other source, 0 and false for none;
-// xb are the inverted bits X and B that extend ModRM.rm.
+// evex emits the prefix and the opcode of an instruction. v is the register in ModRM.reg, src the other source, 0 and
+// false for none; xb are the inverted bits X and B that extend ModRM.rm.
 func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 	vvvv, vPrime := byte(0x78), byte(8)
 	if hasSrc {
@@ -185,7 +186,8 @@ func (e *assembler) vpsubqTable(dst, src vec, index x86.Reg, scale uint8, disp i
 	e.sib(x86.Reg(dst), index, scale, disp)
 }
 
-// vstoreTable emits vmovdqu64 [index*scale+disp]{k}, v, vstoreMasked vmovdqu64 [off]{k}, v and vstoreMaskedAt vmovdqu64 [base+disp]{k}, v.
+// vstoreTable emits vmovdqu64 [index*scale+disp]{k}, v, vstoreMasked vmovdqu64 [off]{k}, v and vstoreMaskedAt vmovdqu64
+// [base+disp]{k}, v.
 func (e *assembler) vstoreTable(index x86.Reg, scale uint8, disp int32, k opmask, v vec) {
 	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extendIndex(index, scale))
 	e.sib(x86.Reg(v), index, scale, disp)
@@ -223,7 +225,8 @@ func (e *assembler) compare(op evexOp, src vec, xb byte) {
 	e.byte(0x62, evexR|evexR2|xb|op.mmm, 0x84|(byte(src)^15)<<3&0x78|op.pp, op.length<<5, op.opcode)
 }
 
-// vpmovsxdq emits vpmovsxdq v, ymm of the guest, vmovdqu64 vmovdqu64 of that register to v's lower half; the upper one becomes 0.
+// vpmovsxdq emits vpmovsxdq v, ymm of the guest, vmovdqu64 vmovdqu64 of that register to v's lower half; the upper one
+// becomes 0.
 func (e *assembler) vpmovsxdq(v vec, guest x86.Reg) {
 	// W is clear, other than in all that evex emits.
 	e.byte(0x62, byte(v^8)<<4&evexR|extend(guest)|2, 0x7d, length512<<5|8, 0x25, 0xc0|byte(v&7)<<3|byte(guest&7))
@@ -258,7 +261,8 @@ func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
 // kortest emits kortestb a, b: the zero flag says that no bit is set.
 func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
 
-// vpbroadcastd emits vpbroadcastd v, r; vpcmpeqdAt vpcmpeqd k, v, [base+disp]. W is clear, other than in all that evex and compare emit.
+// vpbroadcastd emits vpbroadcastd v, r; vpcmpeqdAt vpcmpeqd k, v, [base+disp]. W is clear, other than in all that evex
+// and compare emit.
 func (e *assembler) vpbroadcastd(v vec, r x86.Reg) {
 	e.byte(0x62, byte(v^8)<<4&evexR|extend(r)|2, 0x7d, length512<<5|8, 0x7c, 0xc0|byte(v&7)<<3|byte(r&7))
 }
@@ -340,7 +344,8 @@ func (e *assembler) vmovqFrom(r x86.Reg, v vec) {
 	e.byte(0xc0 | byte(v&7)<<3 | byte(r&7))
 }
 
-// memScaled emits ModRM and what follows for a vector and [base+disp]: displacements of 8 bits are scaled behind an EVEX prefix.
+// memScaled emits ModRM and what follows for a vector and [base+disp]: displacements of 8 bits are scaled behind an
+// EVEX prefix.
 func (e *assembler) memScaled(v vec, base x86.Reg, disp, scale int32) {
 	mod := byte(0x80)
 	switch short := disp/scale == int32(int8(disp/scale)) && disp%scale == 0; {

@@ -9,9 +9,9 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A tb is a translation block: guest code with one entry, translated. It goes on
-// past forward conditional jumps (side exits), through forward jumps, and from a CALL into the entry of a linkage table, so it is a
-// superblock in the literature's words.
+// A tb is a translation block: guest code with one entry, translated. It goes on past forward conditional jumps (side
+// exits), through forward jumps, and from a CALL into the entry of a linkage table, so it is a superblock in the
+// literature's words.
 //
 // It has one counter, for its entry, and one for each side exit; how often an
 // instruction ran follows from these: entries less the exits before it.
@@ -19,7 +19,8 @@ type tb struct {
 	blockRecord
 	lists *lists // where its parts are
 	cache *codeCache
-	// incoming is the number of the first of the links that reach it, 0 if none does; when it goes, they are pointed back at their stubs.
+	// incoming is the number of the first of the links that reach it, 0 if none does; when it goes, they are pointed
+	// back at their stubs.
 	incoming uint32
 	// unmarked is where it goes on behind the mark on its first instruction, if there is one.
 	unmarked int32
@@ -55,12 +56,14 @@ type blockRecord struct {
 	counter int32 // index of the entry counter
 	// firstExit is the number of the first of its exits, which follow each other.
 	firstExit int32
-	// passed is where the sums are of the arc from the CALL to the linkage table's entry, if calls are recorded and count: see addCalls.
+	// passed is where the sums are of the arc from the CALL to the linkage table's entry, if calls are recorded and
+	// count: see addCalls.
 	passed int32
-	// entered is where the sums are of the arc that its CALL enters, if how often follows from its counter: see addCalls.
+	// entered is where the sums are of the arc that its CALL enters, if how often follows from its counter: see
+	// addCalls.
 	entered int32
-	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to, linkageOff the guest address of the
-	// first one less the block's.
+	// linkage is how many instructions at the end are of the linkage table's entry that the CALL before them leads to,
+	// linkageOff the guest address of the first one less the block's.
 	linkageOff int32
 	linkage    int16
 	// length is how many instructions it has.
@@ -96,7 +99,8 @@ type planned struct {
 	times int64
 }
 
-// An ownCounter counts an event of one instruction that does not happen at each execution, and, if two is set, the next one counts the event behind that.
+// An ownCounter counts an event of one instruction that does not happen at each execution, and, if two is set, the next
+// one counts the event behind that.
 type ownCounter struct {
 	counter int32
 	insn    int16

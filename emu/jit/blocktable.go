@@ -9,7 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A blockTable finds blocks by where they begin: by open addressing, for all that is done with code that is executed seldom is to translate it and to look it up.
+// A blockTable finds blocks by where they begin: by open addressing, for all that is done with code that is executed
+// seldom is to translate it and to look it up.
 type blockTable struct {
 	slots []blockSlot // 2^n of them, at most three of four in use
 	count int

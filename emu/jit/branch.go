@@ -147,7 +147,8 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 	e.pendingRSP -= 8
 }
 
-// emitDirectCall calls target from instruction i, behind its push of the return address. always says that all executions of i that the block's counter has come here.
+// emitDirectCall calls target from instruction i, behind its push of the return address. always says that all
+// executions of i that the block's counter has come here.
 func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	defer e.emitFor(e.emitFor(forCalls))
 	from, arc := e.keepBias(), 0
@@ -177,7 +178,8 @@ func (e *Engine) keepBias() (from int) {
 	return e.pos
 }
 
-// emitCallFrom executes the host's CALL, with regBias saved since from, and emits the return site. It returns the site of the CALL's displacement.
+// emitCallFrom executes the host's CALL, with regBias saved since from, and emits the return site. It returns the site
+// of the CALL's displacement.
 func (e *Engine) emitCallFrom(from int, ret emu.Addr, arc int) (site int) {
 	if !e.near {
 		site = e.emitShadowCall(regBias)
@@ -208,8 +210,8 @@ func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 	return site
 }
 
-// emitReturnSite emits what a RET comes back to behind the host's CALL: it checks that the guest returned to ret, as this call would have.
-// arc is that of the call's frame, 0 if only the frame says which it is.
+// emitReturnSite emits what a RET comes back to behind the host's CALL: it checks that the guest returned to ret, as
+// this call would have. arc is that of the call's frame, 0 if only the frame says which it is.
 func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 	e.fetchKnown = false // the callee has fetched
 	e.emitOffShadow(regBias)
@@ -245,7 +247,8 @@ func (e *Engine) emitOntoShadow(bias x86.Reg) {
 	e.pendingRSP = 0
 }
 
-// emitOffShadow takes RSP from the shadow stack to the guest's. Unless that lies near, bias has the distance, and is lost.
+// emitOffShadow takes RSP from the shadow stack to the guest's. Unless that lies near, bias has the distance, and is
+// lost.
 func (e *Engine) emitOffShadow(bias x86.Reg) {
 	if e.near {
 		e.lea(x86.RSP, x86.RSP, int32(-nearBias))
@@ -335,7 +338,8 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 	e.emitLookup(who)
 }
 
-// emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are recorded: see lookupFrom.
+// emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are
+// recorded: see lookupFrom.
 func (e *Engine) emitLookup(from uint64) {
 	defer e.emitFor(e.emitFor(forLookups))
 	e.t.from = uint32(from)

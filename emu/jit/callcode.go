@@ -11,9 +11,11 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The code that records calls: see calls.go. It leaves guest registers and flags alone but for those that its caller has saved.
+// The code that records calls: see calls.go. It leaves guest registers and flags alone but for those that its caller
+// has saved.
 
-// A row is where generated code finds what Sums has of an arc: behind an arena offset, or behind the address in a register.
+// A row is where generated code finds what Sums has of an arc: behind an arena offset, or behind the address in a
+// register.
 type row struct {
 	base x86.Reg // NoReg for none
 	off  int
@@ -35,8 +37,9 @@ func (e *Engine) storeRow(at row, word int, r x86.Reg) {
 	}
 }
 
-// emitEntered counts a call of an arc, if counts is set, and adds the totals to those when it was entered; emitLeft does so for those when it was left. Both lose r1 and
-// r2, if the total is not in a register, and leave the flags alone.
+// emitEntered counts a call of an arc, if counts is set, and adds the totals to those when it was entered; emitLeft
+// does so for those when it was left. Both lose r1 and r2, if the total is not in a register, and leave the flags
+// alone.
 func (e *Engine) emitEntered(at row, counts bool, r1, r2 x86.Reg) {
 	switch {
 	case e.calls.registers != nil:
@@ -76,7 +79,8 @@ func (e *Engine) emitTotals(at row, word int, r1, r2 x86.Reg) {
 	}
 }
 
-// emitCallFrame pushes the frame of a call by an arc, behind the push of the return address, and counts the call if counts is set. It loses regBias.
+// emitCallFrame pushes the frame of a call by an arc, behind the push of the return address, and counts the call if
+// counts is set. It loses regBias.
 func (e *Engine) emitCallFrame(arc int, counts bool) {
 	if e.calls.inRegisters {
 		e.emitEntered(row{x86.NoReg, arc}, counts, x86.NoReg, x86.NoReg)
@@ -94,7 +98,8 @@ func (e *Engine) emitCallFrame(arc int, counts bool) {
 	e.load(regTable, slotB)
 }
 
-// emitCountJump counts the indirect jump of instruction i, whose target is in regTarget, if such jumps are recorded. It loses regTable.
+// emitCountJump counts the indirect jump of instruction i, whose target is in regTarget, if such jumps are recorded. It
+// loses regTable.
 func (e *Engine) emitCountJump(i int) {
 	pc := e.block[i].PC
 	if !e.Jumps || e.counting != emu.CountAll || e.calls.Passes(pc) {
@@ -142,7 +147,8 @@ func (e *Engine) emitCountJump(i int) {
 	e.jmp(e.stubs.exit)
 }
 
-// emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps for the case that it has not. RCX is lost, flags are not.
+// emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps
+// for the case that it has not. RCX is lost, flags are not.
 func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
 	e.byte(0x42, 0x8d, 0x0c, 0x5d) // lea ecx, [r11*2+origin*64]
 	e.u32(origin << 6)
@@ -159,7 +165,8 @@ func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
 	return failed
 }
 
-// emitKeptIn looks whether the slot at regTable has the arc from origin to regTarget, and returns a short jump for the case that it has. RCX is lost.
+// emitKeptIn looks whether the slot at regTable has the arc from origin to regTarget, and returns a short jump for the
+// case that it has. RCX is lost.
 func (e *Engine) emitKeptIn(origin uint32) (found int) {
 	e.loadAt(x86.RCX, regTable, 0)
 	e.not(x86.RCX)
@@ -174,8 +181,8 @@ func (e *Engine) emitKeptIn(origin uint32) (found int) {
 	return found
 }
 
-// emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the site of a jump for the case that the
-// routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
+// emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the
+// site of a jump for the case that the routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
 func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
 	e.keepSaved()
 	failed = e.emitGoTo(routine)
@@ -184,7 +191,8 @@ func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
 	return failed
 }
 
-// emitGoTo goes to a routine, with RAX and the flags saved. It returns the site of a jump for the case that the routine failed. RCX is lost.
+// emitGoTo goes to a routine, with RAX and the flags saved. It returns the site of a jump for the case that the routine
+// failed. RCX is lost.
 func (e *Engine) emitGoTo(routine int) (failed int) {
 	e.leaRIP(x86.RCX, e.pos+7+7+5)
 	e.store(stBack, x86.RCX)
@@ -212,12 +220,14 @@ func (e *Engine) newOrigin(i int) uint32 {
 	return uint32(number)
 }
 
-// lookupFrom returns what emitLookup is told of a lookup by instruction i: the origin, in the upper half, and who looks up, the number of a function or what stands for one.
+// lookupFrom returns what emitLookup is told of a lookup by instruction i: the origin, in the upper half, and who looks
+// up, the number of a function or what stands for one.
 func (e *Engine) lookupFrom(i int, who uint32) uint64 {
 	return uint64(e.newOrigin(i))<<32 | uint64(who)
 }
 
-// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what emitLookup is to be told. It loses regTable.
+// emitJumpOrigin does what is due for the indirect jump of instruction i, whose target is in regTarget, and says what
+// emitLookup is to be told. It loses regTable.
 func (e *Engine) emitJumpOrigin(i int) (from uint64) {
 	e.emitCountJump(i)
 	if e.calls.Passes(e.block[i].PC) {
@@ -271,8 +281,9 @@ func (e *Engine) emitPass(i int) {
 	e.emitExit(site, exit{kind: exitPass, rip: e.block[i].PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 }
 
-// emitReceived is what an entry for lookups begins with. RCX has what emitFrom loads. A block that another function jumped to does not go on before that is recorded. Indirect calls come
-// calledAt bytes behind the entry, where their frame is pushed, and calls whose frame is there behind all of this, receivedSize bytes on.
+// emitReceived is what an entry for lookups begins with. RCX has what emitFrom loads. A block that another function
+// jumped to does not go on before that is recorded. Indirect calls come calledAt bytes behind the entry, where their
+// frame is pushed, and calls whose frame is there behind all of this, receivedSize bytes on.
 func (e *Engine) emitReceived(pc emu.Addr) {
 	defer e.emitFor(e.emitFor(forCalls))
 	number := e.calls.Number(pc)
@@ -343,9 +354,10 @@ func (k *calls) receivesInline() bool {
 	return k.inRegisters && (k.registers == nil || len(k.Events) == 1)
 }
 
-// emitCalled pushes the frame of an indirect call that comes to an entry for lookups, with RCX in slotA. Whatever is called has, from the counter cache on, two words: from which call the last one came,
-// negative, and the arc of that; most functions are called from one place, also by a place that calls a hundred. unlike is the site of a jump for a call from elsewhere, with what was found in regTable,
-// and again where it goes on once the arc is there.
+// emitCalled pushes the frame of an indirect call that comes to an entry for lookups, with RCX in slotA. Whatever is
+// called has, from the counter cache on, two words: from which call the last one came, negative, and the arc of that;
+// most functions are called from one place, also by a place that calls a hundred. unlike is the site of a jump for a
+// call from elsewhere, with what was found in regTable, and again where it goes on once the arc is there.
 func (e *Engine) emitCalled(cache int) (unlike, again int) {
 	e.load(regTable, counterOff+8*cache)
 	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
@@ -362,7 +374,8 @@ func (e *Engine) emitCalled(cache int) (unlike, again int) {
 	return unlike, again
 }
 
-// newCaller makes two words beside the counters in which an entry for lookups has who came last, negative, and the arc of that.
+// newCaller makes two words beside the counters in which an entry for lookups has who came last, negative, and the arc
+// of that.
 func (e *Engine) newCaller() int {
 	first := e.newCounter(0)
 	e.newCounter(0)
@@ -395,7 +408,8 @@ func (e *Engine) emitMissFrom() {
 	e.patchShort(on)
 }
 
-// emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the return address, and regBias waits in stSavedBias, unless the shadow stack lies near.
+// emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the
+// return address, and regBias waits in stSavedBias, unless the shadow stack lies near.
 func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
 	if e.near {
@@ -464,14 +478,15 @@ func (e *Engine) emitPopFrame(arc int, dead bool) {
 	}
 }
 
-// A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is another, other that for
-// a frame that is; again is where the frame is looked at, with RCX in slotA if keeps is set.
+// A recordedReturn is a return site whose cold part is to be emitted: astray is the jump for a return address that is
+// another, other that for a frame that is; again is where the frame is looked at, with RCX in slotA if keeps is set.
 type recordedReturn struct {
 	astray, other, again int
 	keeps                bool
 }
 
-// emitReturnsDue emits the cold parts of return sites. A frame that is not the call's may be that of a jump from there: it is popped.
+// emitReturnsDue emits the cold parts of return sites. A frame that is not the call's may be that of a jump from there:
+// it is popped.
 func (e *Engine) emitReturnsDue() {
 	for _, r := range e.returns {
 		e.link(r.other, e.pos)
@@ -500,8 +515,8 @@ func (e *Engine) emitReturnsDue() {
 // emitCallRoutines emits what blocks share to record calls.
 func (e *Engine) emitCallRoutines() {
 	k := e.calls
-	// unwind pops the innermost frame, to go to where stBack says, if that is of a jump from the call to whose return site RSP has come. Otherwise the return is
-	// left to Go. It loses regBias.
+	// unwind pops the innermost frame, to go to where stBack says, if that is of a jump from the call to whose return
+	// site RSP has come. Otherwise the return is left to Go. It loses regBias.
 	k.unwind = e.pos
 	e.store(slotA, x86.RCX)
 	e.loadFrame(regBias)
@@ -522,8 +537,8 @@ func (e *Engine) emitCallRoutines() {
 	e.stubs.end = e.pos
 }
 
-// emitFindArc loads into regTable the arc from the place that stOrigin knows to regTarget. It returns the sites of jumps for the case that it is not kept. RCX, RDX and the flags are
-// lost.
+// emitFindArc loads into regTable the arc from the place that stOrigin knows to regTarget. It returns the sites of
+// jumps for the case that it is not kept. RCX, RDX and the flags are lost.
 func (e *Engine) emitFindArc() (unknown []int) {
 	e.byte(0x8b) // mov edx, [stOrigin]
 	e.rip(x86.RDX, stOrigin, 0)

@@ -7,12 +7,13 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to another function push one or go back to the one below, and
-// entries of procedure linkage tables that are no part of their caller's block change the one that it pushed. Go does it wherever a frame is not where that is simple, and
-// whenever an arc comes up for the first time. Both work on the same frames, sums and totals, those of a callgraph.Recorder.
+// Generated code records calls itself: a CALL pushes a frame, its return site pops it, jumps to another function push
+// one or go back to the one below, and entries of procedure linkage tables that are no part of their caller's block
+// change the one that it pushed. Go does it wherever a frame is not where that is simple, and whenever an arc comes up
+// for the first time. Both work on the same frames, sums and totals, those of a callgraph.Recorder.
 //
-// The totals are in the state block: a block adds to them what its instructions count beside its counter. The innermost frame's host address is in
-// stFrame.
+// The totals are in the state block: a block adds to them what its instructions count beside its counter. The innermost
+// frame's host address is in stFrame.
 
 // A calls is what an engine has to record calls.
 type calls struct {
@@ -24,8 +25,9 @@ type calls struct {
 	// sums is what a count of the counter that is emitted next adds to the totals. scratch is setSums'.
 	sums    counterSums
 	scratch []int64
-	// inRegisters says that the totals that blocks add to are in registers while generated code runs, as the innermost frame's address is: in a vector (spare), with lanes if there are several, or in
-	// those of MMX that registers has, inMemory for other totals. parts are how many parts totals have in memory.
+	// inRegisters says that the totals that blocks add to are in registers while generated code runs, as the innermost
+	// frame's address is: in a vector (spare), with lanes if there are several, or in those of MMX that registers has,
+	// inMemory for other totals. parts are how many parts totals have in memory.
 	inRegisters, lanes bool
 	registers          []mmx
 	parts              int
@@ -37,7 +39,8 @@ type calls struct {
 	arcWords []int
 	// listed is how many arcs the table of arcs was given since it was empty.
 	listed int
-	// callers are the indices of the first of the two words in which an entry for lookups has who called it last, or jumped to it (newCaller).
+	// callers are the indices of the first of the two words in which an entry for lookups has who called it last, or
+	// jumped to it (newCaller).
 	callers []int
 	// The arena offsets of routines.
 	unwind, cross, crossIndirect, crossed, called int
@@ -88,7 +91,8 @@ func (e *Engine) newCalls() error {
 	return nil
 }
 
-// Calls returns what records the engine's calls, nil if nothing does. Collect of the engine comes before that of the calls.
+// Calls returns what records the engine's calls, nil if nothing does. Collect of the engine comes before that of the
+// calls.
 func (e *Engine) Calls() *callgraph.Recorder {
 	if e.calls == nil {
 		return nil
@@ -96,7 +100,8 @@ func (e *Engine) Calls() *callgraph.Recorder {
 	return e.calls.Recorder
 }
 
-// takeFrames tells the recorder which frames generated code has left, giveFrames tells generated code of the recorder's.
+// takeFrames tells the recorder which frames generated code has left, giveFrames tells generated code of the
+// recorder's.
 func (e *Engine) takeFrames() {
 	k := e.calls
 	n := (e.get(stFrame)-k.frames.base)/frameSize + 1
@@ -147,7 +152,8 @@ func (e *Engine) wentOn(site, target emu.Addr) {
 	}
 }
 
-// looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of a CALL is there.
+// looked tells the recorder of a lookup of target by a jump or return that generated code has left to Go. The frame of
+// a CALL is there.
 func (e *Engine) looked(target emu.Addr) {
 	if e.calls == nil {
 		return
@@ -197,8 +203,9 @@ func (e *Engine) newJumpArc(x *exit) {
 	e.keepArc(target, e.get(stExit), arc)
 }
 
-// keepArc has later lookups find the arc from the place that an exit knows to target. Which pair of slots may have it depends on both, and on all of the lower bits of target, as small functions lie close
-// together. What was kept last is in the first one.
+// keepArc has later lookups find the arc from the place that an exit knows to target. Which pair of slots may have it
+// depends on both, and on all of the lower bits of target, as small functions lie close together. What was kept last is
+// in the first one.
 func (e *Engine) keepArc(target, origin, arc uint64) {
 	origin = uint64(uint32(origin))
 	e.calls.listed++
@@ -219,7 +226,8 @@ func (e *Engine) forgetArcs() {
 	}
 }
 
-// enlarge puts parts of the arena that are large enough on huge pages, given what counters and code will take. An arc may be anywhere in its table.
+// enlarge puts parts of the arena that are large enough on huge pages, given what counters and code will take. An arc
+// may be anywhere in its table.
 func (e *Engine) enlarge(counters, code int) {
 	parts := partsInUse{counters, 0, 0, code}
 	if k := e.calls; k != nil {
@@ -231,7 +239,8 @@ func (e *Engine) enlarge(counters, code int) {
 // arcSlot is the size of an entry of the table of arcs: target, number of an exit, arc.
 const arcSlot = 32
 
-// retireCalls makes what records calls as new, but for the arcs that blocks know. Indirect jumps begin with their first arc again, and nobody was called.
+// retireCalls makes what records calls as new, but for the arcs that blocks know. Indirect jumps begin with their first
+// arc again, and nobody was called.
 func (e *Engine) retireCalls() {
 	if e.calls == nil {
 		return
@@ -338,7 +347,8 @@ func (e *Engine) addSums(counter int, sums []int64) {
 	}
 }
 
-// missTotal returns which column of misses, from 1 on, is that of an event, behind which that of the last level comes; 0 if it has none. There are three bits for it.
+// missTotal returns which column of misses, from 1 on, is that of an event, behind which that of the last level comes;
+// 0 if it has none. There are three bits for it.
 func (e *Engine) missTotal(ev emu.Event) int32 {
 	if e.calls == nil || e.counting != emu.CountAll {
 		return 0
@@ -359,7 +369,8 @@ func (e *Engine) crosses(target emu.Addr) bool {
 	return e.calls != nil && !e.calls.Same(e.t.pc, target)
 }
 
-// otherFunction reports whether a is of another function than pc, and no part of a block that begins there: calls are recorded.
+// otherFunction reports whether a is of another function than pc, and no part of a block that begins there: calls are
+// recorded.
 func (e *Engine) otherFunction(pc, a emu.Addr) bool { return e.calls != nil && !e.calls.Same(pc, a) }
 
 // arc returns the arena offset of the sums of an arc.

@@ -82,7 +82,8 @@ const callsByTurns = `
 	75f5           # jne 0
 	0f05           # syscall`
 
-// runByTurns runs it, and returns what calls there were, each with its instructions. The first one is of first, and the second one of second.
+// runByTurns runs it, and returns what calls there were, each with its instructions. The first one is of first, and the
+// second one of second.
 func runByTurns(m *machine, first, second emu.Addr) (calls []string) {
 	m.poke(codeAt+0x40, "eb0e c3") // jmp 50; ret
 	m.poke(codeAt+0x50, "ebf0")    // jmp 42: back
@@ -132,7 +133,8 @@ func eachWayOfTotals(t *testing.T, test func(t *testing.T, cfg emu.Config)) {
 	}
 }
 
-// TestTailCalls has a function go on by indirect jumps, one after the other: to other functions, back to its own middle, and where something else than the return address is on top of the stack.
+// TestTailCalls has a function go on by indirect jumps, one after the other: to other functions, back to its own
+// middle, and where something else than the return address is on top of the stack.
 func TestTailCalls(t *testing.T) {
 	const loop = `
 		e83b000000     # call 40
@@ -163,8 +165,9 @@ func TestTailCalls(t *testing.T) {
 	})
 }
 
-// TestWildTailCalls has a stack's first function jump to another one and back, with RSP by turns where it was and at the end of the address space, where what a stack's first frame has for a place may be
-// taken for one, and at odd addresses. Each jump finds that function left: there are two stacks.
+// TestWildTailCalls has a stack's first function jump to another one and back, with RSP by turns where it was and at
+// the end of the address space, where what a stack's first frame has for a place may be taken for one, and at odd
+// addresses. Each jump finds that function left: there are two stacks.
 func TestWildTailCalls(t *testing.T) {
 	eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
 		for rsp := int64(-32); rsp < 0; rsp++ {
@@ -184,7 +187,8 @@ func TestWildTailCalls(t *testing.T) {
 	})
 }
 
-// TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was executed up to there.
+// TestTotalsInPieces has budgets end in a long REP instruction in the midst of a block: the totals are what was
+// executed up to there.
 func TestTotalsInPieces(t *testing.T) {
 	const bytes, budget = 1 << 20, 300_000
 	for _, model := range []string{"v3", "v4"} { // totals in a register where the host has AVX-512, and in memory
@@ -268,7 +272,8 @@ func TestTooManyArcs(t *testing.T) {
 	require.NotEmpty(t, m.arcs())
 }
 
-// TestKeptArcs calls functions that lie next to each other from one place, in turn, and jumps to them from another: all arcs are kept, so that generated code finds them.
+// TestKeptArcs calls functions that lie next to each other from one place, in turn, and jumps to them from another: all
+// arcs are kept, so that generated code finds them.
 func TestKeptArcs(t *testing.T) {
 	const functions = 40
 	one := func(a emu.Addr) emu.Function { return emu.Function{ID: a, Lo: a, Hi: a + 1} }
@@ -298,7 +303,8 @@ func TestKeptArcs(t *testing.T) {
 	}
 }
 
-// TestRunAcrossFunctions has straight runs go from function to function, which end blocks where calls are recorded: a budget loses the same for them.
+// TestRunAcrossFunctions has straight runs go from function to function, which end blocks where calls are recorded: a
+// budget loses the same for them.
 func TestRunAcrossFunctions(t *testing.T) {
 	const budget = 1 << 30
 	for _, nops := range []int{9, 15, 16, 30, 40, 47, 48, 49, 60, 100, 200} {
@@ -317,7 +323,8 @@ func TestRunAcrossFunctions(t *testing.T) {
 	}
 }
 
-// TestFallingAgain has a straight run go on in another function a thousand times: the block there is translated once, and again where code there has changed.
+// TestFallingAgain has a straight run go on in another function a thousand times: the block there is translated once,
+// and again where code there has changed.
 func TestFallingAgain(t *testing.T) {
 	m := newMachineWith(t, emu.Config{Function: sixteen}, strings.Repeat("90 ", 20)+"ff c9 75 e8 0f 05") // nops; dec ecx; jnz to the first; syscall
 	want := 0

@@ -15,7 +15,8 @@ type codeCache struct {
 	counting emu.Counting
 	tbs      blockTable
 	retained map[emu.Addr][]*tb // by start address too, those last that went last
-	// fallenInto has the blocks of functions into which a straight run goes on, which are not found by their address alone: budgets lose more at their first jump.
+	// fallenInto has the blocks of functions into which a straight run goes on, which are not found by their address
+	// alone: budgets lose more at their first jump.
 	fallenInto map[fall]*tb
 	table      jumpTable
 	shadow     shadow
@@ -34,7 +35,8 @@ func newCodeCache(c emu.Counting) *codeCache {
 	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, fallenInto: map[fall]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}, near: c == emu.CountAll}
 }
 
-// reserve gives w its addresses, for a guest with limit. After an error it has none. If w's code relies on a shadow stack that lies near, there may be no place for that: see leaveNear.
+// reserve gives w its addresses, for a guest with limit. After an error it has none. If w's code relies on a shadow
+// stack that lies near, there may be no place for that: see leaveNear.
 func (w *codeCache) reserve(limit emu.Addr) error {
 	err := w.table.reserve()
 	if err == nil && !(w.near && w.shadow.reserveNear(limit)) {
@@ -55,7 +57,8 @@ func (e *Engine) reliesOnNear() bool {
 // misplaced reports whether w's code relies on a shadow stack that lies near, and it does not.
 func (w *codeCache) misplaced() bool { return w != nil && w.near && !w.shadow.near() }
 
-// leaveNear makes all code anew if some is misplaced, as another engine's shadow stack lies near now, or the guest's memory has become too large.
+// leaveNear makes all code anew if some is misplaced, as another engine's shadow stack lies near now, or the guest's
+// memory has become too large.
 func (e *Engine) leaveNear() {
 	if !slices.ContainsFunc(e.codeCaches[:], (*codeCache).misplaced) {
 		return
@@ -96,7 +99,8 @@ func (e *Engine) switchCodeCache(w *codeCache) {
 	e.set(stShadow, uint64(w.shadow.base))
 }
 
-// suspend gives the addresses of the jump tables and the shadow stacks back, which a process that does not run can do without.
+// suspend gives the addresses of the jump tables and the shadow stacks back, which a process that does not run can do
+// without.
 func (e *Engine) suspend() {
 	for _, w := range e.codeCaches {
 		if w != nil {
@@ -277,9 +281,9 @@ func (e *Engine) flush() {
 	e.epoch++
 }
 
-// Blocks that nothing reaches any more keep their code, which may be running, and what is known of it until the next flush. It comes
-// when there are more of them than of others: what it costs to translate those anew is paid for by the ones that
-// died. So it is with retained blocks, but for those of programs that may be run again.
+// Blocks that nothing reaches any more keep their code, which may be running, and what is known of it until the next
+// flush. It comes when there are more of them than of others: what it costs to translate those anew is paid for by the
+// ones that died. So it is with retained blocks, but for those of programs that may be run again.
 const (
 	minDead     = 1 << 14
 	minRetained = 1 << 18

@@ -23,7 +23,8 @@ const halfway = `
 	90                   # over: nop
 	0f 05                # syscall`
 
-// TestCollectBlocks collects what blocks count each for itself: the sums are those that Collect has, for all of the code and for halves of it.
+// TestCollectBlocks collects what blocks count each for itself: the sums are those that Collect has, for all of the
+// code and for halves of it.
 func TestCollectBlocks(t *testing.T) {
 	type counts map[emu.Addr]map[emu.Event]uint64
 	collect := func(m *machine, by func(lo, hi emu.Addr, add func(emu.Addr, emu.Event, uint64)), lo, hi emu.Addr, sums counts) {

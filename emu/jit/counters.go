@@ -112,7 +112,8 @@ func (e *Engine) gatherInsn(t *tb, i int, n int64) {
 	}
 }
 
-// gatherAt adds n events of t's instruction at a. Once some were taken back that t's counters have, all go to tallies, until t's counts are gathered.
+// gatherAt adds n events of t's instruction at a. Once some were taken back that t's counters have, all go to tallies,
+// until t's counts are gathered.
 func (e *Engine) gatherAt(t *tb, a emu.Addr, ev emu.Event, n int64) {
 	t.corrected = t.corrected || n < 0
 	if c := &e.collector; c.add != nil && !t.corrected && a >= c.lo && a < c.hi {
@@ -170,7 +171,8 @@ func (e *Engine) take(counter int) uint64 {
 	return n
 }
 
-// meter has generated code add up the instructions executed from now on, if adding up its counters is too slow. An image that would be lost is worth some of that.
+// meter has generated code add up the instructions executed from now on, if adding up its counters is too slow. An
+// image that would be lost is worth some of that.
 func (e *Engine) meter() {
 	if e.added > meterAfter && (e.image == nil || e.added > 4*meterAfter) && e.wantsMeter() {
 		e.flush()
@@ -237,7 +239,8 @@ func (e *Engine) Collect(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n u
 	e.drain(lo, hi, add)
 }
 
-// CollectBlocks does so, but what blocks count of an instruction that they share is not added up before: add gets it of each.
+// CollectBlocks does so, but what blocks count of an instruction that they share is not added up before: add gets it of
+// each.
 func (e *Engine) CollectBlocks(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uint64)) {
 	e.gatherOnce()
 	e.collector = collector{lo, hi, add}
@@ -248,8 +251,8 @@ func (e *Engine) CollectBlocks(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Even
 	e.drain(lo, hi, add)
 }
 
-// gatherPage gathers the counts of blocks with code on page p, where [lo, hi) is collected. All of them are known by it, and some that jump there: they are gathered with the
-// page where they begin, if that is collected, too.
+// gatherPage gathers the counts of blocks with code on page p, where [lo, hi) is collected. All of them are known by
+// it, and some that jump there: they are gathered with the page where they begin, if that is collected, too.
 func (e *Engine) gatherPage(p, lo, hi emu.Addr) {
 	for _, t := range e.pages[p] {
 		if begin := t.pc.PageDown(); begin == p || begin+emu.PageSize <= lo || begin >= hi {
@@ -265,7 +268,8 @@ func (e *Engine) drain(lo, hi emu.Addr, add func(a emu.Addr, ev emu.Event, n uin
 	}
 }
 
-// collectPages is how many pages of code are collected at a time: no more pages of tallies than these keep (tally.Kept) have their counts.
+// collectPages is how many pages of code are collected at a time: no more pages of tallies than these keep (tally.Kept)
+// have their counts.
 const collectPages = 16
 
 // pagesWithin returns the pages with code that overlap [lo, hi), in ascending order.
@@ -287,8 +291,8 @@ func (e *Engine) pagesWithin(lo, hi emu.Addr) (list []emu.Addr) {
 	return list
 }
 
-// countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered says whether its entry is counted, summed
-// whether the totals of calls have its instructions.
+// countUntil corrects the counts of block t, which stopped at instruction i when done of them were executed. entered
+// says whether its entry is counted, summed whether the totals of calls have its instructions.
 func (e *Engine) countUntil(t *tb, i, done int, entered, summed bool) {
 	call := t.lastOwn()
 	if call >= i || e.calls == nil {
@@ -310,7 +314,8 @@ func (e *Engine) countUntil(t *tb, i, done int, entered, summed bool) {
 	}
 }
 
-// correctCounts takes back the counts of t's instructions from done on, which were not executed although t was entered, or adds those before.
+// correctCounts takes back the counts of t's instructions from done on, which were not executed although t was entered,
+// or adds those before.
 func (e *Engine) correctCounts(t *tb, done int, entered bool) {
 	if !entered {
 		for i := range done {

@@ -68,8 +68,9 @@ type traced struct {
 	before, after uint64 // RAX
 }
 
-// TestDebugStep traces instructions of each kind: copied ones, jumps, calls and returns, emulated ones, long REP, a write to a page that has
-// code, a system call. What counts is the same, also with all that can be simulated, and with a budget.
+// TestDebugStep traces instructions of each kind: copied ones, jumps, calls and returns, emulated ones, long REP, a
+// write to a page that has code, a system call. What counts is the same, also with all that can be simulated, and with
+// a budget.
 func TestDebugStep(t *testing.T) {
 	const code = `
 		b8 01 00 00 00           # 00 mov eax, 1

@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestRefusedAgain executes an instruction that is refused, over and over, as a program does that handles SIGILL: nothing is kept of it each time.
+// TestRefusedAgain executes an instruction that is refused, over and over, as a program does that handles SIGILL:
+// nothing is kept of it each time.
 func TestRefusedAgain(t *testing.T) {
 	m := newMachine(t, "90 0f 0b")
 	for range 100 {

@@ -68,9 +68,10 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 // mode (a jump out of generated code), is noted in the state block and execution goes on in the
 // fault exit stub, with the guest's registers as they were, but RSP, which is noted. All else is Go's.
 //
-// SIGPROF is always Go's. Its handler takes a thread whose RIP is 0 for one that has called a nil function, and reads the caller from where RSP
-// points, which is the guest's. A lookup that finds nothing has jumped to 0, or to another address of the first page, where it will fault:
-// if SIGPROF comes before that, the thread goes on at a stub that jumps there again.
+// SIGPROF is always Go's. Its handler takes a thread whose RIP is 0 for one that has called a nil function, and reads
+// the caller from where RSP points, which is the guest's. A lookup that finds nothing has jumped to 0, or to another
+// address of the first page, where it will fault: if SIGPROF comes before that, the thread goes on at a stub that jumps
+// there again.
 TEXT sigHandler<>(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	MOVQ ·handlerState(SB), AX
 	TESTQ AX, AX

@@ -83,7 +83,8 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	return pc, e.stopAt(t, i, pos, f, ours)
 }
 
-// shared handles a fault of code at arena offset pos that blocks share, or of a lookup that found nothing, where there is another way to go on, and reports whether it was one.
+// shared handles a fault of code at arena offset pos that blocks share, or of a lookup that found nothing, where there
+// is another way to go on, and reports whether it was one.
 func (e *Engine) shared(pos int) bool {
 	switch resume, changing := e.changing(pos); {
 	case pos >= e.sim.probe && pos < e.sim.probed:
@@ -109,8 +110,8 @@ func (e *Engine) faultBetween() (emu.Addr, *emu.Stop) {
 	return e.returnAstray()
 }
 
-// stopAt stops the guest at instruction i of t, whose code at arena offset pos raised f. ours says that it stores to code, to be executed again, as it is where it uses x87 too often; otherwise the fault is the
-// guest's.
+// stopAt stops the guest at instruction i of t, whose code at arena offset pos raised f. ours says that it stores to
+// code, to be executed again, as it is where it uses x87 too often; otherwise the fault is the guest's.
 func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
 	pc := t.addr(i)
 	often := e.oftenX87(f, pos)
@@ -151,15 +152,18 @@ func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
 	return stopFault(f)
 }
 
-// unguardOutside makes the guarded page of a writable, where t stores, if t was not made from it. It reports whether t is still known: the store may be tried again then. A block that runs once
-// never is, and one that was made from a mirror of the page no longer.
+// unguardOutside makes the guarded page of a writable, where t stores, if t was not made from it. It reports whether t
+// is still known: the store may be tried again then. A block that runs once never is, and one that was made from a
+// mirror of the page no longer.
 func (e *Engine) unguardOutside(t *tb, a emu.Addr) bool {
 	return !slices.Contains(t.pages(), a.PageDown()) && e.mem.Unguard(a, a+1) == nil && t.cache.tbs.at(t.pc) == t
 }
 
-// interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no canonical address: a kernel that runs
-// under PVM, without a hypervisor's privileges, cannot return to such code, and raises #GP there, or #UD, where PVM tries to emulate an instruction it
-// does not know. It is tried again: what really faults does so each time, without its block being entered anew in between. A push, pop, call or return has really faulted.
+// interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no
+// canonical address: a kernel that runs under PVM, without a hypervisor's privileges, cannot return to such code, and
+// raises #GP there, or #UD, where PVM tries to emulate an instruction it does not know. It is tried again: what really
+// faults does so each time, without its block being entered anew in between. A push, pop, call or return has really
+// faulted.
 func (e *Engine) interrupted(t *tb, pos int) bool {
 	vector := e.get(stSigTrap)
 	if vector != emu.VecGP && vector != emu.VecUD || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
@@ -184,11 +188,12 @@ func (e *Engine) interrupted(t *tb, pos int) bool {
 	return e.tried.times <= maxTries
 }
 
-// maxTries is how often an instruction is tried again before it counts as one that faults: under a storm of signals several interrupts come before it is through.
+// maxTries is how often an instruction is tried again before it counts as one that faults: under a storm of signals
+// several interrupts come before it is through.
 const maxTries = 16
 
-// copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and reports whether
-// that was it: then the guest goes on where it was, and knows nothing.
+// copyOnWrite copies the page that the code at arena offset pos could not access because no fork had copied it yet, and
+// reports whether that was it: then the guest goes on where it was, and knows nothing.
 func (e *Engine) copyOnWrite(pos int) (copied bool, stop *emu.Stop) {
 	if e.get(stSigTrap) != emu.VecPF || pos < codeOff || pos >= arenaSize {
 		return false, nil
@@ -200,8 +205,8 @@ func (e *Engine) copyOnWrite(pos int) (copied bool, stop *emu.Stop) {
 	return copied, stop
 }
 
-// revokeGuarded takes back what Go counted of the references of the instruction at pc that do not happen always: those that are still to be made
-// count when it is executed again.
+// revokeGuarded takes back what Go counted of the references of the instruction at pc that do not happen always: those
+// that are still to be made count when it is executed again.
 func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
 	g := &e.examined
 	e.storeCPU(e.cpu, pc)
@@ -214,8 +219,8 @@ func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
 	}
 }
 
-// revokeEvents takes back what an instruction that faulted counts beyond its execution, but for the references before the one that
-// faulted.
+// revokeEvents takes back what an instruction that faulted counts beyond its execution, but for the references before
+// the one that faulted.
 func (e *Engine) revokeEvents(t *tb, i int, g *ginsn, f emu.Fault) {
 	e.revokePlan(t, i)
 	if hooks.Repeats(&g.Inst) {
@@ -243,8 +248,9 @@ func (e *Engine) revokePlan(t *tb, i int) {
 	}
 }
 
-// refsOf returns the references of g, which faulted as it was executed, and how many of them have been simulated, and counted where they do not happen always, in front of it. A gather of AVX2,
-// which Go need not have seen, may have forgotten elements that it has read: they are references at RSP then, as many.
+// refsOf returns the references of g, which faulted as it was executed, and how many of them have been simulated, and
+// counted where they do not happen always, in front of it. A gather of AVX2, which Go need not have seen, may have
+// forgotten elements that it has read: they are references at RSP then, as many.
 func (e *Engine) refsOf(g *ginsn) (refs []hooks.Reference, simulated int) {
 	switch kind := e.aloneKindOf(g); {
 	case kind == masked && e.get(stCounted) != 0:
@@ -338,8 +344,9 @@ func flagsOf(flags, rax uint64) uint64 {
 	return flags
 }
 
-// unfilled reports whether a lookup found a page of the jump table without entries, and the host jumped to 0, or as far beyond it as calls go on beyond what they
-// look up. Where RET finds nothing in the place of the shadow stack it leads there too: the registers of a lookup are the guest's then.
+// unfilled reports whether a lookup found a page of the jump table without entries, and the host jumped to 0, or as far
+// beyond it as calls go on beyond what they look up. Where RET finds nothing in the place of the shadow stack it leads
+// there too: the registers of a lookup are the guest's then.
 func (e *Engine) unfilled() bool {
 	table, target := e.get(stRegs+8*int(regTable)), emu.Addr(e.get(stRegs+8*int(regTarget)))
 	switch rip := e.get(stSigRIP); {
@@ -371,8 +378,8 @@ func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 	return rip, e.admit(rip)
 }
 
-// returnAstray handles a RET whose stack pointer lies beyond the guest's memory, where something of the host's is mapped: what it found in
-// the place of the shadow stack is no code. The guest's stack is what it cannot use.
+// returnAstray handles a RET whose stack pointer lies beyond the guest's memory, where something of the host's is
+// mapped: what it found in the place of the shadow stack is no code. The guest's stack is what it cannot use.
 func (e *Engine) returnAstray() (emu.Addr, *emu.Stop) {
 	sp := e.get(stRegs+8*emu.RSP) - 8 - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
@@ -395,8 +402,9 @@ func (e *Engine) strayReturn() uint64 {
 	return e.hostAddr(e.stubs.stray)
 }
 
-// mixedReturn reports whether the host's RET at arena offset pos of t found parts of two addresses, together not canonical, on the shadow stack. RSP is then what it is where such a RET has gone elsewhere:
-// AMD's CPUs raise #GP there, Intel's at the RET.
+// mixedReturn reports whether the host's RET at arena offset pos of t found parts of two addresses, together not
+// canonical, on the shadow stack. RSP is then what it is where such a RET has gone elsewhere: AMD's CPUs raise #GP
+// there, Intel's at the RET.
 func (e *Engine) mixedReturn(t *tb, pos int) bool {
 	const rsp, ret = stRegs + 8*emu.RSP, 0xc3
 	at := e.get(rsp)
@@ -423,8 +431,8 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	return emu.Addr(rip), nil
 }
 
-// beyondHost returns what the fault f, #GP of the instruction in examined, is to the guest: an address that is canonical to it may not
-// be one to the host, whose is larger.
+// beyondHost returns what the fault f, #GP of the instruction in examined, is to the guest: an address that is
+// canonical to it may not be one to the host, whose is larger.
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
 	for _, r := range guest.References(e.cpu, &e.examined.Insn, nil) {
 		if guest.Canonical(r.Addr) && !guest.Canonical(r.Addr+emu.Addr(e.get(stBase))) {

@@ -27,7 +27,8 @@ func features(m *emu.Model) *[256]bool {
 	return f
 }
 
-// lacking returns which of guest.Further the host lacks, all of them if it has no AVX-512. Go executes their instructions.
+// lacking returns which of guest.Further the host lacks, all of them if it has no AVX-512. Go executes their
+// instructions.
 func lacking(avx512 bool) (lacks [256]bool) {
 	for _, f := range guest.Further {
 		lacks[f] = !avx512 || !hostFlags()[guest.FeatureName(f)]

@@ -11,8 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// A frameMemory has the frames of the functions that are active. It has room for more than a stack of 512 MiB that holds nothing but return
-// addresses: its pages are there once they are used.
+// A frameMemory has the frames of the functions that are active. It has room for more than a stack of 512 MiB that
+// holds nothing but return addresses: its pages are there once they are used.
 type frameMemory struct {
 	base uint64
 	size uintptr

@@ -18,17 +18,19 @@ import (
 	"github.com/cgemu/cgemu/hooks"
 )
 
-// An image is an engine's code as a file, for the same program's next run: the arena's parts with code as they are, and what is known of the blocks there. To a new
-// engine with the same configuration, whose own code is at the same place, its blocks are retained ones: each is taken when memory holds what it
-// was made from (retained.go). Links are not in it. Of calls it has
-// the arcs that code knows by their places, and the numbers of functions: the recorder of the new engine begins with them.
+// An image is an engine's code as a file, for the same program's next run: the arena's parts with code as they are, and
+// what is known of the blocks there. To a new engine with the same configuration, whose own code is at the same place,
+// its blocks are retained ones: each is taken when memory holds what it was made from (retained.go). Links are not in
+// it. Of calls it has the arcs that code knows by their places, and the numbers of functions: the recorder of the new
+// engine begins with them.
 //
-// The file is the host's affair: whoever keeps it sees to it that it comes from this very binary, and from nobody else. A checksum at its end finds what is not whole.
+// The file is the host's affair: whoever keeps it sees to it that it comes from this very binary, and from nobody else.
+// A checksum at its end finds what is not whole.
 
 // Images keeps images between runs.
 type Images interface {
-	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which is read again when it is
-	// looked at; or of all, which must not be looked at any more.
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which
+	// is read again when it is looked at; or of all, which must not be looked at any more.
 	Load(name string) (image []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
@@ -59,7 +61,8 @@ var imageMagic = [8]byte{'c', 'g', 'e', 'm', 'u', 1, '\r', '\n'}
 
 // An imageBody has what follows the header, but for the parts of blocks: lists, then code and far code.
 type imageBody struct {
-	// blocks are in the order of their code; pcs are their addresses, in ascending order, and order says which block each is that of.
+	// blocks are in the order of their code; pcs are their addresses, in ascending order, and order says which block
+	// each is that of.
 	blocks    rawList[blockRecord]
 	pcs       rawList[emu.Addr]
 	order     rawList[uint32]
@@ -68,8 +71,8 @@ type imageBody struct {
 	constants rawList[constant]
 	lines     rawList[lineStamp]
 	plans     rawList[hooks.Plan]
-	// arcs and functions are what the recorder of calls knows (callgraph.Snapshot); arcWords are words beside the counters that are the places of arcs,
-	// from the first one's on, callers those that know who called (calls).
+	// arcs and functions are what the recorder of calls knows (callgraph.Snapshot); arcWords are words beside the
+	// counters that are the places of arcs, from the first one's on, callers those that know who called (calls).
 	arcs      rawList[callgraph.ArcEnds]
 	functions rawList[emu.Addr]
 	arcWords  rawList[constant]
@@ -143,7 +146,8 @@ const countersPart = 256
 // counter notes that a block that was taken has a counter.
 func (i *image) counter(k int32) { i.counts[k/countersPart] = true }
 
-// configKey tells apart what the code of blocks depends on, within one version of cgemu, in which a model is what its name says.
+// configKey tells apart what the code of blocks depends on, within one version of cgemu, in which a model is what its
+// name says.
 func (e *Engine) configKey() (key [sha256.Size]byte) {
 	caches := "none"
 	if e.Caches != nil {
@@ -164,7 +168,8 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 // errImage is why an image is none for this engine.
 var errImage = errors.New("jit: the image is not whole, or is that of another configuration")
 
-// loadImage makes b e's image, which stays where it is. e is new, and key its configuration's. After an error it has none.
+// loadImage makes b e's image, which stays where it is. e is new, and key its configuration's. After an error it has
+// none.
 func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []byte)) error {
 	all := b
 	var h imageHeader
@@ -305,7 +310,8 @@ func (e *Engine) fromImage(pc emu.Addr) *tb {
 // relieved is after how many blocks that were taken pages of the image are given back.
 const relieved = 1 << 13
 
-// relieve gives the pages of a large image's lists back: most were looked at for blocks that are known now. To read one again takes a page fault.
+// relieve gives the pages of a large image's lists back: most were looked at for blocks that are known now. To read one
+// again takes a page fault.
 func (i *image) relieve() {
 	const large = 4 << 20
 	if len(i.body) > large {

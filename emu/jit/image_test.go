@@ -79,7 +79,8 @@ func runSeveral(m *machine) (counts map[emu.Addr]map[emu.Event]uint64, regs [16]
 	return events(m), m.cpu.Regs, m.pos - at
 }
 
-// TestImage runs a program again and again, in one process after the other: what was translated once is not translated again, and all counts are the same.
+// TestImage runs a program again and again, in one process after the other: what was translated once is not translated
+// again, and all counts are the same.
 func TestImage(t *testing.T) {
 	for name, cfg := range imageModes {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +113,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestBudgetedImages runs a program with a budget and without: a run begins with code as the one before needed it, and has what was translated for such runs.
+// TestBudgetedImages runs a program with a budget and without: a run begins with code as the one before needed it, and
+// has what was translated for such runs.
 func TestBudgetedImages(t *testing.T) {
 	for _, name := range []string{"Ir", "calls", "simulating"} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +151,8 @@ func TestBudgetedImages(t *testing.T) {
 	}
 }
 
-// TestLateBudget needs a budget after so many instructions that runs begin without: the code up to there is kept, that behind is not.
+// TestLateBudget needs a budget after so many instructions that runs begin without: the code up to there is kept, that
+// behind is not.
 func TestLateBudget(t *testing.T) {
 	k := kept{}
 	for i := range 3 {
@@ -168,7 +171,8 @@ func TestLateBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetOfALaterProcess needs a budget in a second process alone: what the first one executed counts, and the next run begins without.
+// TestBudgetOfALaterProcess needs a budget in a second process alone: what the first one executed counts, and the next
+// run begins without.
 func TestBudgetOfALaterProcess(t *testing.T) {
 	k := kept{}
 	for range 2 {
@@ -250,7 +254,8 @@ func TestImageOfTooManyArcs(t *testing.T) {
 	require.Empty(t, k)
 }
 
-// TestImageOfOtherCode has code change between runs, and back: what is different is translated, and kept beside the other.
+// TestImageOfOtherCode has code change between runs, and back: what is different is translated, and kept beside the
+// other.
 func TestImageOfOtherCode(t *testing.T) {
 	k := kept{}
 	for i, tt := range []struct {
@@ -355,7 +360,8 @@ func TestImageModes(t *testing.T) {
 	}
 }
 
-// TestBrokenImages has images that are cut short, changed, of another version or configuration: the engine begins without.
+// TestBrokenImages has images that are cut short, changed, of another version or configuration: the engine begins
+// without.
 func TestBrokenImages(t *testing.T) {
 	k := kept{}
 	p := imaged(k)
@@ -413,7 +419,8 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestFinish ends engines early: an image is there before they are closed, written once, and they know what they have executed, but no code.
+// TestFinish ends engines early: an image is there before they are closed, written once, and they know what they have
+// executed, but no code.
 func TestFinish(t *testing.T) {
 	for name, cfg := range imageModes {
 		t.Run(name, func(t *testing.T) {

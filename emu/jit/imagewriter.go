@@ -101,8 +101,8 @@ func (e *Engine) disconnectAll() {
 	}
 }
 
-// records are those of the blocks that the image will have: of e's that may be retained, and of those of its own image that it has not used, in the order of their code.
-// t is nil for the latter.
+// records are those of the blocks that the image will have: of e's that may be retained, and of those of its own image
+// that it has not used, in the order of their code. t is nil for the latter.
 func (e *Engine) records() iter.Seq2[*blockRecord, *tb] {
 	return func(yield func(*blockRecord, *tb) bool) {
 		if img := e.image; img != nil {

@@ -4,8 +4,9 @@ package jit
 
 import "runtime"
 
-// Generated code has no polls: it stops because every loop passes a backward link or a table lookup, and these are broken by whoever interrupts; repetitions are made in
-// pieces. Go's code looks at Engine.interrupt where an interrupt may stop it.
+// Generated code has no polls: it stops because every loop passes a backward link or a table lookup, and these are
+// broken by whoever interrupts; repetitions are made in pieces. Go's code looks at Engine.interrupt where an interrupt
+// may stop it.
 
 // What runs, in Engine.phase.
 const (

@@ -28,8 +28,8 @@ func (e *Engine) Invalidate(lo, hi emu.Addr) {
 	}
 }
 
-// drop makes a block unreachable. Its code stays until the next flush: it may be running. Who calls it makes the block retained
-// or counts it as dead.
+// drop makes a block unreachable. Its code stays until the next flush: it may be running. Who calls it makes the block
+// retained or counts it as dead.
 func (e *Engine) drop(t *tb) {
 	e.gatherBlock(t)
 	e.isolate(t)

@@ -78,8 +78,8 @@ func (x *exit) stub() int { return int(x.second) }
 // resume is the arena offset behind an exit that comes back, 0 for others.
 func (x *exit) resume() int { return int(x.first) }
 
-// cache is the counter in whose place exitJumpArc finds the last target and its arc. For what Go executes it is the number of the instruction at rip in decoded, once insnOf
-// was asked for it or keepDecoded has kept it, before that 0.
+// cache is the counter in whose place exitJumpArc finds the last target and its arc. For what Go executes it is the
+// number of the instruction at rip in decoded, once insnOf was asked for it or keepDecoded has kept it, before that 0.
 func (x *exit) cache() int { return int(x.second) }
 
 // linkFlags say what kind of link it is.
@@ -119,7 +119,8 @@ type Engine struct {
 	directory uintptr
 	decoder   *guest.Decoder
 	machine   sem.Machine
-	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, spare that the host's alone has, emulatesWide that the guest's alone has.
+	// hostAVX512 says that the host's CPU has AVX-512, wide that the guest's has, spare that the host's alone has,
+	// emulatesWide that the guest's alone has.
 	hostAVX512, wide, spare, emulatesWide bool
 	// lacks has the features of whose instructions the host has none.
 	lacks [256]bool
@@ -127,7 +128,8 @@ type Engine struct {
 	// phase is what runs, for a goroutine that interrupts, and interrupt that one has (interrupt.go).
 	phase     atomic.Uint32
 	interrupt atomic.Bool
-	// tried is the code that was tried again last after an interrupt (interrupted): its arena offset, how often its block had been entered, and how often it was tried since.
+	// tried is the code that was tried again last after an interrupt (interrupted): its arena offset, how often its
+	// block had been entered, and how often it was tried since.
 	tried struct {
 		pos   int
 		count uint64
@@ -159,8 +161,8 @@ type Engine struct {
 	// weights has what one count of each counter adds to the instructions executed.
 	weights  []int16
 	budgeted bool // code looks at the budget
-	// budgetedFirst is First of the image that e began with. gotBudget is how many instructions had been executed when e first had a budget, 0 if it had none, ran how many of them
-	// by processes before this one.
+	// budgetedFirst is First of the image that e began with. gotBudget is how many instructions had been executed when
+	// e first had a budget, 0 if it had none, ran how many of them by processes before this one.
 	budgetedFirst  bool
 	gotBudget, ran uint64
 	metered        bool  // stMeters count what weights says
@@ -193,23 +195,27 @@ type Engine struct {
 	executed  int64
 
 	before *emu.CPU // in front of an instruction that is emulated
-	// refs are the references of the instruction that Go was asked about last (outsideRefs), simulated is how many of them it has simulated: a
-	// page fault comes of the next one.
+	// refs are the references of the instruction that Go was asked about last (outsideRefs), simulated is how many of
+	// them it has simulated: a page fault comes of the next one.
 	refs      []hooks.Reference
 	simulated int
 	rep       repetition
 
-	// examined, code and pageSums are scratch space of lookups: an instruction, what memory holds where a retained block was made from, and sums of pages.
+	// examined, code and pageSums are scratch space of lookups: an instruction, what memory holds where a retained
+	// block was made from, and sums of pages.
 	examined ginsn
 	code     []byte
 	pageSums []pageSum
 
-	// mmx says that what generated code keeps is in MMX while the guest's x87 is not loaded, x87Since how many instructions were executed when it was last asked how often that is.
+	// mmx says that what generated code keeps is in MMX while the guest's x87 is not loaded, x87Since how many
+	// instructions were executed when it was last asked how often that is.
 	mmx      bool
 	x87Since uint64
-	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that it needs it.
+	// nextX87 says that x87 is loaded when generated code is entered next, which is faster than that a block finds that
+	// it needs it.
 	nextX87 bool
-	// timeBefore becomes stTimeBefore when generated code is entered next, and is 0 again: behind any other exit time may have passed.
+	// timeBefore becomes stTimeBefore when generated code is entered next, and is 0 again: behind any other exit time
+	// may have passed.
 	timeBefore uint64
 	// resume is where generated code is to go on after an exit that comes back, else 0.
 	resume int
@@ -239,7 +245,8 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 		return nil, err
 	}
 	sim := newSimulation(&cfg, avx512 && cfg.Model.XCR0&emu.XAVX512 == 0)
-	// What takes most addresses comes first: where they are scarce there may be just one gap for it, in which the rest would lie.
+	// What takes most addresses comes first: where they are scarce there may be just one gap for it, in which the rest
+	// would lie.
 	first := newCodeCache(emu.CountAll)
 	if err := first.reserve(m.Limit()); err != nil {
 		return nil, err
@@ -399,8 +406,9 @@ func (e *Engine) blockCount() int {
 // Translated returns how many blocks e has translated of those that it knows.
 func (e *Engine) Translated() int { return len(e.all) }
 
-// Finish is called when e, whose counts were collected, will not run any more, nor will another engine of its pool: its image is written, and it forgets its code, which takes much memory.
-// It still knows how many instructions it has executed.
+// Finish is called when e, whose counts were collected, will not run any more, nor will another engine of its pool: its
+// image is written, and it forgets its code, which takes much memory. It still knows how many instructions it has
+// executed.
 func (e *Engine) Finish() {
 	e.gatherOnce()
 	e.gather()
@@ -428,7 +436,8 @@ func (e *Engine) dropImage() {
 	}
 }
 
-// free gives what e has of the host's addresses back. Freeing e again does nothing: they may be those of something else by then.
+// free gives what e has of the host's addresses back. Freeing e again does nothing: they may be those of something else
+// by then.
 func (e *Engine) free() {
 	for _, w := range e.codeCaches {
 		if w != nil {
@@ -485,7 +494,8 @@ func (e *Engine) ready() error {
 	return giveGSBase(e.mem.Base())
 }
 
-// run is Run on a thread that is ready, while no other engine runs. It is a function of its own since a defer takes longer where there is a loop.
+// run is Run on a thread that is ready, while no other engine runs. It is a function of its own since a defer takes
+// longer where there is a loop.
 func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.ready(); err != nil {
 		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})

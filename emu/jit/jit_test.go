@@ -337,8 +337,8 @@ func TestInterruptEndsLoops(t *testing.T) {
 	}
 }
 
-// TestLinksBackLieInOneLine has many jumps and calls to the function in front: the displacements that Interrupt changes lie in one cache line each, since another core may
-// execute them meanwhile.
+// TestLinksBackLieInOneLine has many jumps and calls to the function in front: the displacements that Interrupt changes
+// lie in one cache line each, since another core may execute them meanwhile.
 func TestLinksBackLieInOneLine(t *testing.T) {
 	kinds := []string{"e9", "0f85 e9", "e8"} // jmp; jne and jmp; call
 	for name, cfg := range map[string]emu.Config{"as ever": {}, "calls": {Function: sixteen}, "simulation": {Function: sixteen, Branches: true, Events: ^emu.EventSet(0)}} {
@@ -481,7 +481,8 @@ func TestWithoutWritableCode(t *testing.T) {
 	require.Equal(t, uint64(100*5+4+1), m.Executed())
 }
 
-// TestEnlarge puts the first counters and the first code on huge pages between two runs: nothing of them is lost, and it is done once.
+// TestEnlarge puts the first counters and the first code on huge pages between two runs: nothing of them is lost, and
+// it is done once.
 func TestEnlarge(t *testing.T) {
 	m := newMachine(t, "ff c9 75 fc 0f 05") // dec ecx; jne to it; syscall
 	run := func() {
@@ -551,7 +552,8 @@ func TestMeter(t *testing.T) {
 	require.Zero(t, sum, "counts are handed over once")
 }
 
-// TestFlagsOfSystemCode has each flag of user code set and clear in turn where generated code is entered: what is left of the one before is not the guest's.
+// TestFlagsOfSystemCode has each flag of user code set and clear in turn where generated code is entered: what is left
+// of the one before is not the guest's.
 func TestFlagsOfSystemCode(t *testing.T) {
 	m := newMachine(t, "9c 58 0f 05") // pushfq; pop rax; syscall
 	const all = emu.UserFlags &^ emu.StepFlags

@@ -8,10 +8,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The code that records jumps to another function, which are calls in a call graph: see calls.go. A jump pushes a frame, or goes back to one.
+// The code that records jumps to another function, which are calls in a call graph: see calls.go. A jump pushes a
+// frame, or goes back to one.
 
-// emitJumpedTo is where a jump from another function comes to an entry for lookups of function number, with RCX, which has what emitFrom loads, in slotA. If the jump is the last one's again, and in place
-// of a return (a tail call, with the return address of the function that was called on top of the stack), it pushes the frame itself, and goes on behind. Otherwise a routine does what is due.
+// emitJumpedTo is where a jump from another function comes to an entry for lookups of function number, with RCX, which
+// has what emitFrom loads, in slotA. If the jump is the last one's again, and in place of a return (a tail call, with
+// the return address of the function that was called on top of the stack), it pushes the frame itself, and goes on
+// behind. Otherwise a routine does what is due.
 func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.load(regTable, counterOff+8*cache)
 	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
@@ -62,8 +65,8 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.jmp(behind)
 }
 
-// emitFrameOfCall emits a short jump for the case that the frame off bytes from regTable on is that of the call whose return address is on top of the stack. RCX is lost; it is -Jumped for the frame of a
-// jump in place of that.
+// emitFrameOfCall emits a short jump for the case that the frame off bytes from regTable on is that of the call whose
+// return address is on top of the stack. RCX is lost; it is -Jumped for the frame of a jump in place of that.
 func (e *Engine) emitFrameOfCall(off int32) (site int) {
 	e.loadAt(x86.RCX, regTable, off)
 	e.not(x86.RCX)
@@ -71,8 +74,9 @@ func (e *Engine) emitFrameOfCall(off int32) (site int) {
 	return e.short(opJRCXZ)
 }
 
-// emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where
-// stBack says, and lose RAX, RCX, RDX and the flags.
+// emitCrossRoutine generates the routines cross and, for indirect jumps, crossIndirect, which record a jump by the arc
+// in regTable, as Recorder.Jump and Flow do. Carry says that they cannot. They go to where stBack says, and lose RAX,
+// RCX, RDX and the flags.
 func (e *Engine) emitCrossRoutine() {
 	// An indirect jump may have moved RSP: Go unwinds, and knows other stacks.
 	e.calls.crossIndirect = e.pos
@@ -139,8 +143,9 @@ func (e *Engine) emitCrossRoutine() {
 	e.emitBack(false)
 }
 
-// emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from another function. It puts the arc into the two words at regTable, and goes to where
-// stBehind says, or leaves to Go. So does called, for an indirect call.
+// emitCrossedRoutine generates the routine crossed: an entry for lookups found that its block was jumped to from
+// another function. It puts the arc into the two words at regTable, and goes to where stBehind says, or leaves to Go.
+// So does called, for an indirect call.
 func (e *Engine) emitCrossedRoutine() {
 	e.calls.crossed = e.pos
 	e.store(slotB, x86.RDX)
@@ -176,8 +181,9 @@ func (e *Engine) emitCrossedRoutine() {
 	e.jmp(e.stubs.exit)
 }
 
-// emitFindCaller saves RAX and the flags, loads into regTable the arc from the place that stFrom knows to regTarget, and puts both into the two words at regTable. It returns the sites of jumps for the
-// case that the arc is not kept. RCX and RDX are lost.
+// emitFindCaller saves RAX and the flags, loads into regTable the arc from the place that stFrom knows to regTarget,
+// and puts both into the two words at regTable. It returns the sites of jumps for the case that the arc is not kept.
+// RCX and RDX are lost.
 func (e *Engine) emitFindCaller() (unknown []int) {
 	e.store(slotC, regTable)
 	e.keepSaved()
@@ -199,8 +205,9 @@ func (e *Engine) emitBehind() {
 	e.rip(4, stBehind, 0)
 }
 
-// emitCross goes to target in another function, from the instruction being translated. Where the frame is that of a call, one is pushed for the
-// jump at once, and where it is that of a jump from the target's function, to its middle, that is popped; otherwise a routine does what is due, or Go.
+// emitCross goes to target in another function, from the instruction being translated. Where the frame is that of a
+// call, one is pushed for the jump at once, and where it is that of a jump from the target's function, to its middle,
+// that is popped; otherwise a routine does what is due, or Go.
 func (e *Engine) emitCross(target emu.Addr) {
 	from := &e.block[e.insn]
 	x := exit{kind: exitCrossed, rip: target, t: e.t, insn: int16(e.insn)}
@@ -242,8 +249,8 @@ func (e *Engine) emitGiveCrossed() {
 	e.load(regTable, slotC)
 }
 
-// emitTailCall pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself, and goes to target, where the flags are not looked at. It returns the site of a jump for the
-// case that it is, with RCX in slotA.
+// emitTailCall pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself, and goes to
+// target, where the flags are not looked at. It returns the site of a jump for the case that it is, with RCX in slotA.
 func (e *Engine) emitTailCall(arc int, target emu.Addr) (other int) {
 	e.store(slotA, x86.RCX)
 	e.loadFrame(x86.RCX)
@@ -256,8 +263,8 @@ func (e *Engine) emitTailCall(arc int, target emu.Addr) (other int) {
 	return other
 }
 
-// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself. Then it goes on, with that frame's
-// address in RDX and its SP in regTable.
+// emitJumpFrame pushes the frame of a jump by an arc, unless the innermost frame is that of a jump itself. Then it goes
+// on, with that frame's address in RDX and its SP in regTable.
 func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.loadFrame(x86.RDX)
 	e.loadAt(regTable, x86.RDX, 0)
@@ -271,7 +278,8 @@ func (e *Engine) emitJumpFrame(arc int, target emu.Addr) {
 	e.link(other, e.pos)
 }
 
-// emitPushJump pushes the frame of a jump by an arc, with the SP in regTable, behind the frame at RDX, and goes to target.
+// emitPushJump pushes the frame of a jump by an arc, with the SP in regTable, behind the frame at RDX, and goes to
+// target.
 func (e *Engine) emitPushJump(arc int, target emu.Addr) {
 	e.storeAt(x86.RDX, frameSize, regTable)
 	e.leaRIP(x86.RCX, arc)
@@ -283,8 +291,9 @@ func (e *Engine) emitPushJump(arc int, target emu.Addr) {
 	e.emitLink(target)
 }
 
-// emitJumpBack does what is due where emitJumpFrame gives up. If the frame below is that of target's function, in whose middle target is, it pops the innermost one; if
-// it is another function's, and that of a call, it pushes one. It returns the sites of jumps for the case that neither is so.
+// emitJumpBack does what is due where emitJumpFrame gives up. If the frame below is that of target's function, in whose
+// middle target is, it pops the innermost one; if it is another function's, and that of a call, it pushes one. It
+// returns the sites of jumps for the case that neither is so.
 func (e *Engine) emitJumpBack(arc int, target emu.Addr) (other []int) {
 	giveUp := func() { other = append(other, e.jmp(0)) }
 	e.lea(x86.RCX, regTable, 1) // 0 for the first frame of a stack

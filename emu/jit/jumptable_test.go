@@ -73,8 +73,9 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// TestProfiledLookups takes samples of the thread that runs a guest, as go test -cpuprofile does, while lookups of empty pages lead the host
-// to address 0. Go takes a thread there for one that called a nil function, and reads what RSP points to.
+// TestProfiledLookups takes samples of the thread that runs a guest, as go test -cpuprofile does, while lookups of
+// empty pages lead the host to address 0. Go takes a thread there for one that called a nil function, and reads what
+// RSP points to.
 func TestProfiledLookups(t *testing.T) {
 	if pprof.StartCPUProfile(io.Discard) == nil { // else go test has begun one
 		defer pprof.StopCPUProfile()
@@ -107,7 +108,8 @@ func TestProfiledLookups(t *testing.T) {
 	require.Equal(t, sigHandlerPC(), now.handler, "the profile has put Go's handler in its place")
 }
 
-// TestUnfilled tells jumps to 0 apart: lookups have the table's address in a register. Where the shadow stack lies low, what takes RSP there may be taken for code's address.
+// TestUnfilled tells jumps to 0 apart: lookups have the table's address in a register. Where the shadow stack lies low,
+// what takes RSP there may be taken for code's address.
 func TestUnfilled(t *testing.T) {
 	const pushed = 2
 	for name, tt := range map[string]struct {

@@ -14,13 +14,14 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A jumpTable maps guest addresses to generated code: entry a is the host address
-// an indirect jump to a continues at. It is an array of one pointer for every guest
-// address below maxCode, made accessible piece by piece where there is code. The directory gives the table's address to targets below maxCode only.
+// A jumpTable maps guest addresses to generated code: entry a is the host address an indirect jump to a continues at.
+// It is an array of one pointer for every guest address below maxCode, made accessible piece by piece where there is
+// code. The directory gives the table's address to targets below maxCode only.
 //
-// A lookup needs no compare: jmp [table+target*8]. Entries of addresses where there is nothing to continue at hold the address of the miss stub, those of a page without
-// any others hold 0, as pages do that nobody has written to. A jump there faults, as does one whose target lies outside of all pieces, and every lookup
-// while the table is withdrawn, which is how Interrupt stops indirect jumps.
+// A lookup needs no compare: jmp [table+target*8]. Entries of addresses where there is nothing to continue at hold the
+// address of the miss stub, those of a page without any others hold 0, as pages do that nobody has written to. A jump
+// there faults, as does one whose target lies outside of all pieces, and every lookup while the table is withdrawn,
+// which is how Interrupt stops indirect jumps.
 type jumpTable struct {
 	base   uintptr
 	pieces map[uintptr]bool
@@ -102,9 +103,10 @@ func (t *jumpTable) reset() {
 	}
 }
 
-// The directory keeps indirect jumps within the jump table whatever their target is. Its entries, of 8 bytes, stand for the
-// guest's segments of 4 GiB: those below maxCode hold the address of the table, the others on its only page an address that is
-// not canonical whatever is added. The rest of what 2^32 segments would take is reserved, so that a lookup there faults.
+// The directory keeps indirect jumps within the jump table whatever their target is. Its entries, of 8 bytes, stand for
+// the guest's segments of 4 GiB: those below maxCode hold the address of the table, the others on its only page an
+// address that is not canonical whatever is added. The rest of what 2^32 segments would take is reserved, so that a
+// lookup there faults.
 //
 // Generated code finds an entry by the upper half of the target and a displacement of 32 bits, so the directory lies
 // below 2 GiB, and there is one for the process: it serves the engine that runs.
@@ -114,7 +116,8 @@ const (
 	segmentsOfCode = int(maxCode >> 32)
 )
 
-// directoryAt is the host address of the directory, 0 if there is no room for it: Go's heap may lie there. Tests replace it.
+// directoryAt is the host address of the directory, 0 if there is no room for it: Go's heap may lie there. Tests
+// replace it.
 var directoryAt = sync.OnceValue(func() uintptr {
 	// The more of it lies above 2 GiB, the more is left to others that must lie below.
 	const last, step = 1<<31 - directoryPage, 16 << 20

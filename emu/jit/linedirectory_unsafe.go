@@ -15,8 +15,8 @@ import (
 // reserved, and used where guest memory is.
 type wayTable struct{ host, size uintptr }
 
-// firstWays is where the host is asked to have the first table, and waysApart how far from there the next ones: code knows the addresses, and can be used again where they are the same
-// (image.go). A table may grow there.
+// firstWays is where the host is asked to have the first table, and waysApart how far from there the next ones: code
+// knows the addresses, and can be used again where they are the same (image.go). A table may grow there.
 const (
 	firstWays = 80 << 40
 	waysApart = 1 << 40

@@ -12,11 +12,14 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Jumps and calls through a word at a fixed address, as procedure linkage tables (PLT) and code compiled without them make, by words of the global offset table (GOT): where it leads is a link. A word that the guest cannot write to, as the dynamic linker
-// leaves them with -z now (RELRO), is part of what the block is made from; another one is compared with what it held when the code was translated. The entry of a linkage table that a CALL leads to
-// belongs to the block of the CALL.
+// Jumps and calls through a word at a fixed address, as procedure linkage tables (PLT) and code compiled without them
+// make, by words of the global offset table (GOT): where it leads is a link. A word that the guest cannot write to, as
+// the dynamic linker leaves them with -z now (RELRO), is part of what the block is made from; another one is compared
+// with what it held when the code was translated. The entry of a linkage table that a CALL leads to belongs to the
+// block of the CALL.
 
-// linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump or if that is not to be compared.
+// linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump
+// or if that is not to be compared.
 func (e *Engine) linkageOf(g *ginsn) (to emu.Addr, ok bool) {
 	if !e.links() || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
 		return 0, false
@@ -39,8 +42,10 @@ func (e *Engine) links() bool {
 	return !e.predicts() && !e.details() && !e.stepping && !e.singleStep
 }
 
-// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make them, to where it leads now: the word is compared,
-// and the jump is a link. It reports whether the word is likely to change before long, since the dynamic linker binds it when the entry is used first, or whether it cannot, and nothing is left to do.
+// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make
+// them, to where it leads now: the word is compared, and the jump is a link. It reports whether the word is likely to
+// change before long, since the dynamic linker binds it when the entry is used first, or whether it cannot, and nothing
+// is left to do.
 func (e *Engine) emitLinkage(g *ginsn) (unbound, done bool) {
 	to, ok := e.linkageOf(g)
 	if !ok {
@@ -65,8 +70,8 @@ func (e *Engine) emitLinkage(g *ginsn) (unbound, done bool) {
 // unboundAt reports whether the word of g leads back into its table: to is where.
 func unboundAt(g *ginsn, to emu.Addr) bool { return to.PageDown() == g.PC.PageDown() }
 
-// emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in slotA, or 0 if it always does. Flags stay: elsewhere
-// they may be looked at.
+// emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in
+// slotA, or 0 if it always does. Flags stay: elsewhere they may be looked at.
 func (e *Engine) emitBound(g *ginsn, to emu.Addr) (other int) {
 	if e.constant(wordOf(g)) {
 		e.readWord(wordOf(g))
@@ -129,7 +134,8 @@ func (e *Engine) replace(t *tb) {
 	}
 }
 
-// decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is bound.
+// decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is
+// bound.
 func (e *Engine) decodeLinkage(call *ginsn) {
 	if !e.links() {
 		return
@@ -185,7 +191,8 @@ func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
 	e.emitDirectCall(i, to, false)
 }
 
-// emitRebound emits the call whose word has changed. The jump of a linkage table is a block of its own then, which is called.
+// emitRebound emits the call whose word has changed. The jump of a linkage table is a block of its own then, which is
+// called.
 func (e *Engine) emitRebound() {
 	r, last := &e.rebound, len(e.block)-1
 	if r.site == 0 {
@@ -212,8 +219,9 @@ func (e *Engine) emitRebound() {
 	e.emitCallLink(site, e.block[last].PC)
 }
 
-// addCalls adds n calls that t's CALL made, which need no code to be counted, and as many of the entry of a linkage table that it leads to. What is executed there is the entry's, but the totals
-// have it already when the arc that t records is entered.
+// addCalls adds n calls that t's CALL made, which need no code to be counted, and as many of the entry of a linkage
+// table that it leads to. What is executed there is the entry's, but the totals have it already when the arc that t
+// records is entered.
 func (e *Engine) addCalls(t *tb, n int64) {
 	if n == 0 {
 		return
@@ -232,7 +240,8 @@ func (e *Engine) addCalls(t *tb, n int64) {
 	}
 }
 
-// emitTailOfEntry has the instructions of the linkage table's entry in front of its jump, which the totals have already, belong to its arc. It loses regBias.
+// emitTailOfEntry has the instructions of the linkage table's entry in front of its jump, which the totals have
+// already, belong to its arc. It loses regBias.
 func (e *Engine) emitTailOfEntry(call int) {
 	if n := e.linkage - 1; n > 0 && e.counting == emu.CountAll {
 		ir := e.arc(e.block[call].PC, e.block[call].Dest()) + 8*(e.calls.In()+e.calls.columns[emu.Ir])

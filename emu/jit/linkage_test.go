@@ -14,7 +14,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// TestLinkage jumps through a word as entries of linkage tables do: to the entry's other part until it is bound, then where it is bound to, and elsewhere once it is bound anew.
+// TestLinkage jumps through a word as entries of linkage tables do: to the entry's other part until it is bound, then
+// where it is bound to, and elsewhere once it is bound anew.
 func TestLinkage(t *testing.T) {
 	m := newMachine(t, `
 		e81b000000     # call 20
@@ -79,7 +80,8 @@ func (m *machine) bind(to emu.Addr) {
 	require.Equal(m.t, 8, m.mem.Poke(dataAt+0xb00, binary.LittleEndian.AppendUint64(nil, uint64(to))))
 }
 
-// TestLinkedCall has the entry of a linkage table in the block of the CALL, and what it leads to elsewhere later. Where the guest cannot write to the word, the block depends on its page.
+// TestLinkedCall has the entry of a linkage table in the block of the CALL, and what it leads to elsewhere later. Where
+// the guest cannot write to the word, the block depends on its page.
 func TestLinkedCall(t *testing.T) {
 	for name, prot := range map[string]mem.Prot{"writable": mem.Read | mem.Write, "constant": mem.Read} {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +111,8 @@ func TestLinkedCall(t *testing.T) {
 	}
 }
 
-// TestConstantWord has the page of a word that the guest cannot write to change: to what the guest can write to, to one that is not there, to another one, and back to what it was. Then the code made
-// first is good again.
+// TestConstantWord has the page of a word that the guest cannot write to change: to what the guest can write to, to one
+// that is not there, to another one, and back to what it was. Then the code made first is good again.
 func TestConstantWord(t *testing.T) {
 	m := newMachine(t, linkedCall)
 	m.poke(codeAt+0x1000, "b0 01 c3") // mov al, 1; ret
@@ -149,7 +151,8 @@ func TestConstantWord(t *testing.T) {
 	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
 }
 
-// TestLinkedCallBudget takes the same off a budget whatever the entry leads to: one for the CALL, and two for the entry.
+// TestLinkedCallBudget takes the same off a budget whatever the entry leads to: one for the CALL, and two for the
+// entry.
 func TestLinkedCallBudget(t *testing.T) {
 	for name, m := range map[string]*machine{"calls": newLinked(t), "Ir": newMachine(t, linkedCall)} {
 		t.Run(name, func(t *testing.T) {

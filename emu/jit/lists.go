@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// lists have what is known of an engine's blocks, by kind, since its last flush: each block has a part of each list. They have no pointers, as an image has them too.
+// lists have what is known of an engine's blocks, by kind, since its last flush: each block has a part of each list.
+// They have no pointers, as an image has them too.
 type lists struct {
 	insns     list[byte] // packed
 	sideExits list[sideExit]
@@ -27,7 +28,8 @@ type lists struct {
 	noted      list[int]
 }
 
-// The parts of a block, in the order in which images have the lists. Its exits are the engine's, who knows them by their numbers.
+// The parts of a block, in the order in which images have the lists. Its exits are the engine's, who knows them by
+// their numbers.
 const (
 	inInsns = iota
 	inSideExits
@@ -50,7 +52,8 @@ func (l *lists) all() [inExits]rawParts {
 	return [inExits]rawParts{&l.insns, &l.sideExits, &l.reps, &l.own, &l.saved, &l.pages, &l.spans, &l.code, &l.lookaheads, &l.sums, &l.answers, &l.noted}
 }
 
-// A list grows without being moved. Its elements have numbers: first those of the image that the engine began with, then those in chunks.
+// A list grows without being moved. Its elements have numbers: first those of the image that the engine began with,
+// then those in chunks.
 type list[T any] struct {
 	image  []T
 	chunks [][]T
@@ -65,7 +68,8 @@ const (
 	firstLarge = 6
 )
 
-// chunkOf returns which chunk has element i, and where in it. The smaller chunks have maxChunk-minChunk elements together.
+// chunkOf returns which chunk has element i, and where in it. The smaller chunks have maxChunk-minChunk elements
+// together.
 func chunkOf(i int) (chunk, at int) {
 	if i += minChunk; i < maxChunk {
 		chunk = bits.Len(uint(i/minChunk)) - 1
@@ -76,7 +80,8 @@ func chunkOf(i int) (chunk, at int) {
 
 func chunkSize(chunk int) int { return minChunk << min(chunk, firstLarge) }
 
-// put adds part, which is to be the part k of block r. It lies in one chunk: a block has at most maxBlock instructions, of 15 bytes.
+// put adds part, which is to be the part k of block r. It lies in one chunk: a block has at most maxBlock instructions,
+// of 15 bytes.
 func (l *list[T]) put(r *blockRecord, k int, part []T) {
 	n := len(part)
 	if r.n[k] = uint16(n); n == 0 {
@@ -111,7 +116,8 @@ func (l *list[T]) of(r *blockRecord, k int) []T {
 	return l.chunks[chunk][at : at+n : at+n]
 }
 
-// push appends x to a list that may grow long, which then has twice the room: what it leaves behind is no more than it has.
+// push appends x to a list that may grow long, which then has twice the room: what it leaves behind is no more than it
+// has.
 func push[T any](list []T, x T) []T {
 	if len(list) == cap(list) {
 		list = slices.Grow(list, max(len(list), minChunk))

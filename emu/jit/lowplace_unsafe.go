@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lowPlace is memory below 2 GiB for the low part of an arena, whose address is in the code. There are few such places; so engines of a
-// Pool share them, and those that do not run have theirs elsewhere meanwhile.
+// A lowPlace is memory below 2 GiB for the low part of an arena, whose address is in the code. There are few such
+// places; so engines of a Pool share them, and those that do not run have theirs elsewhere meanwhile.
 type lowPlace struct {
 	at     uintptr
 	number int // of the place: no two of a pool have the same
@@ -20,7 +20,8 @@ type lowPlace struct {
 	holder *arena // whose low part is there, nil if it is nobody's
 }
 
-// newLowPlace maps a place that is all zero: that with a number, if it is free, so that code which knows it can be used again (image.go).
+// newLowPlace maps a place that is all zero: that with a number, if it is free, so that code which knows it can be used
+// again (image.go).
 func newLowPlace(size, number int) (*lowPlace, error) {
 	const flags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 	apart := (uintptr(size) + hugePage - 1) &^ (hugePage - 1)
@@ -45,7 +46,8 @@ func newLowPlace(size, number int) (*lowPlace, error) {
 // anyLowPlace is newLowPlace for an engine without a pool.
 func anyLowPlace(size int) (*lowPlace, error) { return newLowPlace(size, 0) }
 
-// firstPlace is where the place with number 0 is: above the binary and the heap of the C library, which Linux begins up to 1 GiB behind it, and below the directory of jump tables.
+// firstPlace is where the place with number 0 is: above the binary and the heap of the C library, which Linux begins up
+// to 1 GiB behind it, and below the directory of jump tables.
 const firstPlace = 0x4800_0000
 
 // join gives a its low part, which is all zero, in p, which nobody holds.

@@ -56,7 +56,8 @@ const (
 	prefixAdr32 = 0x67
 )
 
-// prefixes returns g's legacy prefixes, each once, but for segment overrides and an F3 that is ignored; of F2 and F3 the last one counts.
+// prefixes returns g's legacy prefixes, each once, but for segment overrides and an F3 that is ignored; of F2 and F3
+// the last one counts.
 func (g *ginsn) prefixes() (list []byte) {
 	var room [4]byte
 	list = room[:0]

@@ -10,9 +10,10 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Where the host has no vector registers to spare (spare.go), those of MMX, which are x87's, are generated code's own: arithmetic in them leaves the flags alone, and they need not be saved. Where the
-// guest uses x87 itself, a block stores what is in them, loads the guest's x87, and changes back behind the last such instruction in a row. A guest that does so often has x87 to itself from then on
-// (takeX87).
+// Where the host has no vector registers to spare (spare.go), those of MMX, which are x87's, are generated code's own:
+// arithmetic in them leaves the flags alone, and they need not be saved. Where the guest uses x87 itself, a block
+// stores what is in them, loads the guest's x87, and changes back behind the last such instruction in a row. A guest
+// that does so often has x87 to itself from then on (takeX87).
 
 // What is in the registers. What else adds up is in memory.
 const (
@@ -26,8 +27,8 @@ const (
 const inMemory mmx = 0xff
 
 const (
-	// maxX87 is how often blocks change to the guest's x87 before it is asked whether that is too often: more than once in x87Part instructions. A change and the way back take as long as some
-	// 500 instructions.
+	// maxX87 is how often blocks change to the guest's x87 before it is asked whether that is too often: more than once
+	// in x87Part instructions. A change and the way back take as long as some 500 instructions.
 	maxX87  = 1 << 14
 	x87Part = 8000
 )
@@ -67,7 +68,8 @@ func (e *Engine) kept(f func(m mmx, off int)) {
 	}
 }
 
-// emitEnterMMX loads the registers when generated code is entered, and emitExitMMX stores them when it is left, unless the guest's x87 is loaded.
+// emitEnterMMX loads the registers when generated code is entered, and emitExitMMX stores them when it is left, unless
+// the guest's x87 is loaded.
 func (e *Engine) emitEnterMMX() { e.unlessX87(e.emitLoadMMX) }
 
 func (e *Engine) emitExitMMX() {
@@ -88,8 +90,9 @@ func (e *Engine) emitLoadMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQLoad, 
 
 func (e *Engine) emitStoreMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQStore, m, off) }) }
 
-// emitX87Routines generates toX87, which changes from MMX to the guest's x87 and goes to where stBack says, or two bytes in front of that if the guest has done so maxX87 times, and fromX87, which changes
-// back. RCX is in slotTmp; other registers and the flags stay.
+// emitX87Routines generates toX87, which changes from MMX to the guest's x87 and goes to where stBack says, or two
+// bytes in front of that if the guest has done so maxX87 times, and fromX87, which changes back. RCX is in slotTmp;
+// other registers and the flags stay.
 func (e *Engine) emitX87Routines() {
 	e.stubs.toX87 = e.pos
 	e.emitStoreMMX()
@@ -122,7 +125,8 @@ func (e *Engine) emitX87Routines() {
 	e.stubs.endX87, e.stubs.end = e.pos, e.pos
 }
 
-// changing reports whether an interrupt came at an arena offset of emitX87Routines's code while RSP was no canonical address (see interrupted), and where that is to go on: nothing there faults.
+// changing reports whether an interrupt came at an arena offset of emitX87Routines's code while RSP was no canonical
+// address (see interrupted), and where that is to go on: nothing there faults.
 func (e *Engine) changing(pos int) (resume int, ok bool) {
 	if pos < e.stubs.toX87 || pos >= e.stubs.endX87 || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
 		return 0, false
@@ -133,7 +137,8 @@ func (e *Engine) changing(pos int) (resume int, ok bool) {
 	return pos, true
 }
 
-// emitToX87 changes to the guest's x87, in front of an instruction. UD2, which is skipped, says that the guest does so often.
+// emitToX87 changes to the guest's x87, in front of an instruction. UD2, which is skipped, says that the guest does so
+// often.
 func (e *Engine) emitToX87() {
 	e.store(slotTmp, x86.RCX)
 	e.leaRIP(x86.RCX, e.pos+7+7+5+len(ud2))
@@ -159,7 +164,8 @@ func (e *Engine) oftenX87(f emu.Fault, pos int) bool {
 	return e.mmx && f.Vector == emu.VecUD && slices.Equal(e.arena.mem[pos:pos+len(ud2)], ud2)
 }
 
-// takeX87 is called when the guest has used x87 maxX87 times, while nothing of its code runs. It gives it to the guest for good if that was often.
+// takeX87 is called when the guest has used x87 maxX87 times, while nothing of its code runs. It gives it to the guest
+// for good if that was often.
 func (e *Engine) takeX87() {
 	e.set(stX87Left, maxX87)
 	executed := e.Executed()
@@ -192,7 +198,8 @@ func (e *Engine) emitMMX(op byte, m mmx, at row, word int) {
 	}
 }
 
-// emitAddMMX adds the totals, and 1 for a call that counts if calls is set, to words of a row from word on. It leaves registers and flags alone.
+// emitAddMMX adds the totals, and 1 for a call that counts if calls is set, to words of a row from word on. It leaves
+// registers and flags alone.
 func (e *Engine) emitAddMMX(at row, word int, calls bool) {
 	k := e.calls
 	for c, m := range k.registers {
@@ -243,7 +250,8 @@ func (e *Engine) emitCountMMX(counter int) {
 	}
 }
 
-// emitOverdrawnMMX takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags alone.
+// emitOverdrawnMMX takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags
+// alone.
 func (e *Engine) emitOverdrawnMMX(n int) {
 	e.mm(opPADDQ, mmBudget, stepAt(-n))
 	e.mmReg(opMOVQLoad, mmScratch, mmBudget)

@@ -57,7 +57,8 @@ const x87Loop = `
 	dd 17              # fst qword [rdi]
 	0f 05              # syscall`
 
-// TestX87Often has a guest use x87 so often that it is given to it: counts and results are the same then, and whether that was so is remembered with the code.
+// TestX87Often has a guest use x87 so often that it is given to it: counts and results are the same then, and whether
+// that was so is remembered with the code.
 func TestX87Often(t *testing.T) {
 	for name, cfg := range mmxModes {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +105,8 @@ func TestX87Often(t *testing.T) {
 	}
 }
 
-// TestX87Pending has an exception of x87 wait while generated code goes on in MMX: x87's next instruction raises it, no other.
+// TestX87Pending has an exception of x87 wait while generated code goes on in MMX: x87's next instruction raises it, no
+// other.
 func TestX87Pending(t *testing.T) {
 	for _, mmx := range [2]bool{false, true} {
 		t.Run(fmt.Sprint(mmx), func(t *testing.T) {
@@ -128,7 +130,8 @@ func TestX87Pending(t *testing.T) {
 	}
 }
 
-// TestX87FaultKeeps has an instruction of x87 fault in memory, behind others: x87, counts and totals are what they were.
+// TestX87FaultKeeps has an instruction of x87 fault in memory, behind others: x87, counts and totals are what they
+// were.
 func TestX87FaultKeeps(t *testing.T) {
 	for _, mmx := range [2]bool{false, true} {
 		t.Run(fmt.Sprint(mmx), func(t *testing.T) {
@@ -182,7 +185,8 @@ func TestImageOfX87(t *testing.T) {
 	}
 }
 
-// TestX87Interrupted has the code that changes between MMX and x87 interrupted in front of each of its instructions, again and again, while RSP is no canonical address, as a kernel under PVM does.
+// TestX87Interrupted has the code that changes between MMX and x87 interrupted in front of each of its instructions,
+// again and again, while RSP is no canonical address, as a kernel under PVM does.
 func TestX87Interrupted(t *testing.T) {
 	code := `
 		48 89 e3           # mov rbx, rsp

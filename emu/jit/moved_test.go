@@ -10,8 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestTablesMove has the guest's memory grow where the tables of ways, which hosts without AVX-512 have, cannot: they move, and code that knows where they are is made
-// anew.
+// TestTablesMove has the guest's memory grow where the tables of ways, which hosts without AVX-512 have, cannot: they
+// move, and code that knows where they are is made anew.
 func TestTablesMove(t *testing.T) {
 	calls := simulating
 	calls.Function = sixteen

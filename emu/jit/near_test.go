@@ -16,7 +16,8 @@ import (
 // nearModes are what shadow stacks are to make no difference to.
 var nearModes = map[string]emu.Config{"Ir": {}, "calls": {Function: sixteen}, "simulating": simulating}
 
-// needNear skips a test where Go's heap lies where shadow stacks that lie near are to be: since Go 1.26 it begins anywhere, there in one process of a few hundred.
+// needNear skips a test where Go's heap lies where shadow stacks that lie near are to be: since Go 1.26 it begins
+// anywhere, there in one process of a few hundred.
 func needNear(t *testing.T) {
 	t.Helper()
 	const end = nearStart + 2*int64(mem.FirstLimit) + shadowGuard
@@ -71,7 +72,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestNoLongerNear takes the place away, in the middle of calls: the guest's memory grows into what is another's, or the engine sleeps while another one gets it.
+// TestNoLongerNear takes the place away, in the middle of calls: the guest's memory grows into what is another's, or
+// the engine sleeps while another one gets it.
 func TestNoLongerNear(t *testing.T) {
 	needNear(t)
 	for name, cfg := range nearModes {
@@ -101,7 +103,8 @@ func TestNoLongerNear(t *testing.T) {
 	}
 }
 
-// TestImageNotNear keeps the code of an engine whose shadow stack had to leave the place near: the next one begins with it, and leaves that at once.
+// TestImageNotNear keeps the code of an engine whose shadow stack had to leave the place near: the next one begins with
+// it, and leaves that at once.
 func TestImageNotNear(t *testing.T) {
 	needNear(t)
 	k := kept{}
@@ -126,7 +129,8 @@ func TestImageNotNear(t *testing.T) {
 	}
 }
 
-// TestNearTakenMeanwhile closes an engine whose shadow stack lies near, and has the next process get it when another one's lies there.
+// TestNearTakenMeanwhile closes an engine whose shadow stack lies near, and has the next process get it when another
+// one's lies there.
 func TestNearTakenMeanwhile(t *testing.T) {
 	needNear(t)
 	for name, cfg := range nearModes {
@@ -157,7 +161,8 @@ func TestNearTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOneCodeCache has an engine that found addresses for one code cache alone begin anew, when another way of counting has it.
+// TestOneCodeCache has an engine that found addresses for one code cache alone begin anew, when another way of counting
+// has it.
 func TestOneCodeCache(t *testing.T) {
 	var pool Pool
 	defer pool.Close()
@@ -203,7 +208,8 @@ func TestNearReturns(t *testing.T) {
 	}
 }
 
-// TestMixedReturn has #GP come at the host's RET, as Intel's CPUs raise it where two return addresses are mixed, and behind it, as AMD's do: RSP is the same then.
+// TestMixedReturn has #GP come at the host's RET, as Intel's CPUs raise it where two return addresses are mixed, and
+// behind it, as AMD's do: RSP is the same then.
 func TestMixedReturn(t *testing.T) {
 	m := newMachine(t, "e8 02 00 00 00 0f 05 c3") // call ret; syscall; ret
 	m.run(emu.StopSyscall)

@@ -4,8 +4,9 @@ package jit
 
 import "encoding/binary"
 
-// Where a block's instructions are is kept packed, as it would take the most memory of all that is known of blocks and is seldom looked at: when counts are collected, and where
-// something stops within a block. Each instruction is told apart from the one before: a byte says what is different, then that follows.
+// Where a block's instructions are is kept packed, as it would take the most memory of all that is known of blocks and
+// is seldom looked at: when counts are collected, and where something stops within a block. Each instruction is told
+// apart from the one before: a byte says what is different, then that follows.
 const (
 	// packedOff are the bits for how far behind the one before it begins, 0 if its offset follows, in two bytes.
 	packedOff = 0x0f

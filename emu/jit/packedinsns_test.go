@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPackInsns reads what was packed, of any instructions: near each other and far, with everything the same and different.
+// TestPackInsns reads what was packed, of any instructions: near each other and far, with everything the same and
+// different.
 func TestPackInsns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	any16 := func() uint16 { return uint16(r.Uint32()) }

@@ -4,7 +4,8 @@ package jit
 
 import "github.com/cgemu/cgemu/emu"
 
-// peeks remembers what was found at addresses that were examined lately: code of many blocks jumps to a few places. What has another one's place forgets it.
+// peeks remembers what was found at addresses that were examined lately: code of many blocks jumps to a few places.
+// What has another one's place forgets it.
 type peeks struct {
 	entries []peekEntry // 2^n of them
 	// epoch is of the entries that are good, missed how often none was there since the table grew.
@@ -18,7 +19,8 @@ type peekEntry struct {
 	found peek
 }
 
-// The table begins with minPeeks entries, and has twice as many up to maxPeeks when it has missed more often than it has entries.
+// The table begins with minPeeks entries, and has twice as many up to maxPeeks when it has missed more often than it
+// has entries.
 const (
 	minPeeks = 1 << 9
 	maxPeeks = 1 << 14

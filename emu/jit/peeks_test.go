@@ -11,7 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestPeeks remembers what was found at addresses, or knows nothing of them; it forgets all when it is told to, however often.
+// TestPeeks remembers what was found at addresses, or knows nothing of them; it forgets all when it is told to, however
+// often.
 func TestPeeks(t *testing.T) {
 	p := newPeeks(minPeeks)
 	found := func(a emu.Addr) peek { return peek(a/3) & 3 }

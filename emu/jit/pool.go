@@ -13,8 +13,9 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// A Pool makes the engines of processes. One that is closed is kept with its code for the next process. Those that ran last are awake; others are suspended, for
-// their jump tables and shadow stacks take 2 TiB of addresses each, of which the host's process has 128. One goroutine uses it and its engines, but for Interrupt.
+// A Pool makes the engines of processes. One that is closed is kept with its code for the next process. Those that ran
+// last are awake; others are suspended, for their jump tables and shadow stacks take 2 TiB of addresses each, of which
+// the host's process has 128. One goroutine uses it and its engines, but for Interrupt.
 type Pool struct {
 	idle  []*Engine
 	awake []*Engine // that which ran last at the end
@@ -113,14 +114,16 @@ func (p *Pool) end(e *Engine) {
 	}
 }
 
-// beginsBudgeted reports whether a run like this one begins better with code that looks at a budget than with other code that it leaves for that: for each instruction the one takes
-// 0.08 ns longer, and a block has to be translated anew, in 3 µs, for the other.
+// beginsBudgeted reports whether a run like this one begins better with code that looks at a budget than with other
+// code that it leaves for that: for each instruction the one takes 0.08 ns longer, and a block has to be translated
+// anew, in 3 µs, for the other.
 func (e *Engine) beginsBudgeted() bool {
 	const instructionsForBlock = 40_000
 	return e.Limited || e.gotBudget > 0 && e.gotBudget < uint64(e.blockCount())*instructionsForBlock
 }
 
-// needBudget notes that e is to look at a budget, and has code that does made from now on. An image of the code that does not is kept, if runs begin with that.
+// needBudget notes that e is to look at a budget, and has code that does made from now on. An image of the code that
+// does not is kept, if runs begin with that.
 func (e *Engine) needBudget() {
 	if e.gotBudget == 0 {
 		e.gotBudget = max(e.ran+e.Executed(), 1)

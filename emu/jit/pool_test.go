@@ -76,7 +76,8 @@ func TestPool(t *testing.T) {
 	require.EqualValues(t, 5, e.Executed())
 }
 
-// TestPoolCalls closes engines that record calls: the next process has their code and none of their calls, and code anew where functions are others.
+// TestPoolCalls closes engines that record calls: the next process has their code and none of their calls, and code
+// anew where functions are others.
 func TestPoolCalls(t *testing.T) {
 	pool := Pool{made: 1} // its first engine would keep no code
 	defer pool.Close()
@@ -126,7 +127,8 @@ func TestPoolIndirectCalls(t *testing.T) {
 	}
 }
 
-// TestPoolSimulating closes engines that simulate, with vectors and without: the next process has their code and finds caches and predictors empty.
+// TestPoolSimulating closes engines that simulate, with vectors and without: the next process has their code and finds
+// caches and predictors empty.
 func TestPoolSimulating(t *testing.T) {
 	const code = `
 		b9 00 10 00 00     # mov ecx, 4096
@@ -175,7 +177,8 @@ func TestPoolSimulating(t *testing.T) {
 	}
 }
 
-// TestNewEngineWithoutAddresses makes an engine when the host has no addresses left for it: another one gives its own up.
+// TestNewEngineWithoutAddresses makes an engine when the host has no addresses left for it: another one gives its own
+// up.
 func TestNewEngineWithoutAddresses(t *testing.T) {
 	var pool Pool
 	defer pool.Close()
@@ -273,7 +276,8 @@ func TestMoreEnginesThanAwake(t *testing.T) {
 	}
 }
 
-// TestLowPartsMove has engines take turns on one place below 2 GiB, where the host leaves nothing behind what moves, and where it cannot do that.
+// TestLowPartsMove has engines take turns on one place below 2 GiB, where the host leaves nothing behind what moves,
+// and where it cannot do that.
 func TestLowPartsMove(t *testing.T) {
 	for name, flags := range map[string]uintptr{"moved": unix.MREMAP_DONTUNMAP, "copied": 1 << 20} {
 		t.Run(name, func(t *testing.T) {

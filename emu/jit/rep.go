@@ -28,7 +28,8 @@ type repetition struct {
 	run    int
 }
 
-// manyRepeats returns from which power of two on iterations are many, and made in pieces, each of which costs two exits. Without a budget the limit is higher.
+// manyRepeats returns from which power of two on iterations are many, and made in pieces, each of which costs two
+// exits. Without a budget the limit is higher.
 func (e *Engine) manyRepeats() int {
 	if e.budgeted {
 		return emu.MaxRepeat
@@ -108,7 +109,8 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 	return x.rip, nil
 }
 
-// endPiece makes of slotC and RCX what they are to the whole instruction, and returns the former: RCX in front of the piece.
+// endPiece makes of slotC and RCX what they are to the whole instruction, and returns the former: RCX in front of the
+// piece.
 func (e *Engine) endPiece() (before uint64) {
 	e.rep.making = false
 	const rcx = stRegs + 8*emu.RCX
@@ -130,7 +132,8 @@ func (e *Engine) pieceOf(pc emu.Addr, n uint64) uint64 {
 	return emu.Piece(n)
 }
 
-// charge takes the iterations of the instruction at pc that made after of before off the budget. ended says that it ended there.
+// charge takes the iterations of the instruction at pc that made after of before off the budget. ended says that it
+// ended there.
 func (e *Engine) charge(pc emu.Addr, before, after uint64, ended bool) {
 	if e.checksRepeat(pc) {
 		e.set(stBudget, e.get(stBudget)-emu.PieceCost(before, after, ended))
@@ -159,8 +162,9 @@ func (e *Engine) pause(c *emu.CPU, x *exit) (stops bool, stop *emu.Stop) {
 	return true, stop
 }
 
-// faultedPiece does what is due if a piece of the instruction at pc raised a fault. The flags are as a fault of the whole
-// instruction would leave them on the host: AMD's CPUs show those of the last iteration, Intel's those in front of it.
+// faultedPiece does what is due if a piece of the instruction at pc raised a fault. The flags are as a fault of the
+// whole instruction would leave them on the host: AMD's CPUs show those of the last iteration, Intel's those in front
+// of it.
 func (e *Engine) faultedPiece(pc emu.Addr) {
 	if !e.rep.making {
 		return

@@ -12,12 +12,14 @@ import (
 	"github.com/cgemu/cgemu/emu/guest"
 )
 
-// Code whose mapping goes away is kept: a program is often run again, and finds its code at the same addresses. Such blocks
-// are retained until a lookup of their address finds that they would be made the same now. So are blocks that lie on
-// a page to which the guest writes: most of the page stays as it is.
+// Code whose mapping goes away is kept: a program is often run again, and finds its code at the same addresses. Such
+// blocks are retained until a lookup of their address finds that they would be made the same now. So are blocks that
+// lie on a page to which the guest writes: most of the page stays as it is.
 
-// What a block was made from is in its parts of lists: spans of its instructions and of words that they go through, what these hold one after the other, and lookaheads, what the code behind its jumps does with
-// the status flags; sums of its pages, none if one of them could not be read as a whole; and what the recorder of calls said, if there is one, answers and the arcs noted.
+// What a block was made from is in its parts of lists: spans of its instructions and of words that they go through,
+// what these hold one after the other, and lookaheads, what the code behind its jumps does with the status flags; sums
+// of its pages, none if one of them could not be read as a whole; and what the recorder of calls said, if there is one,
+// answers and the arcs noted.
 
 // A canonical is an address in six bytes: there are many, and code lies at canonical ones.
 type canonical [3]uint16
@@ -87,8 +89,8 @@ func (e *Engine) fetchTo(s span, b []byte) bool {
 	return e.mem.Fetch(s.at.addr(), b) == len(b)
 }
 
-// keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be retained: it runs once, or it ends with what is no instruction, which
-// depends on bytes that are not known.
+// keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be
+// retained: it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
 func (e *Engine) keepSource(r *blockRecord) bool {
 	last := e.block[len(e.block)-1].Kind
 	var notes *callgraph.Notes
@@ -128,8 +130,8 @@ func (e *Engine) keepSource(r *blockRecord) bool {
 // A pageSum stands for what a page holds: two checksums of it.
 type pageSum uint64
 
-// sumPages returns the sums of pages, until it is called again, or none. anew says that they are made of what the pages hold, and not known: a block's sums have to
-// be right even if a page has changed unseen, in a file.
+// sumPages returns the sums of pages, until it is called again, or none. anew says that they are made of what the pages
+// hold, and not known: a block's sums have to be right even if a page has changed unseen, in a file.
 func (e *Engine) sumPages(pages []emu.Addr, anew bool) []pageSum {
 	e.pageSums = e.pageSums[:0]
 	for _, p := range pages {
@@ -203,7 +205,8 @@ func (e *Engine) bury(t *tb) {
 	e.dead++
 }
 
-// revalidate returns the block at pc if a retained one, or one of the image, was made from what is there now; it is retained no more.
+// revalidate returns the block at pc if a retained one, or one of the image, was made from what is there now; it is
+// retained no more.
 func (e *Engine) revalidate(pc emu.Addr) *tb {
 	t := e.revived(pc)
 	if t == nil {
@@ -234,8 +237,8 @@ func (e *Engine) revived(pc emu.Addr) *tb {
 	return nil
 }
 
-// unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its pages are what they were; else the code alone is looked at, and what
-// was found behind its jumps.
+// unchanged reports whether the guest's memory holds what a block was made from whose parts are in l. Nearly always its
+// pages are what they were; else the code alone is looked at, and what was found behind its jumps.
 func (e *Engine) unchanged(l *lists, r *blockRecord) bool {
 	sums, pages := l.sums.of(r, inSums), l.pages.of(r, inPages)
 	if r.selfChecks != e.checksItself(pages) {
@@ -256,7 +259,8 @@ func (e *Engine) knowsSums(pages []emu.Addr) bool {
 	return true
 }
 
-// sameStart reports whether a block's first instructions are there still: sums of pages take longer, and where a block is rewritten all the time they differ.
+// sameStart reports whether a block's first instructions are there still: sums of pages take longer, and where a block
+// is rewritten all the time they differ.
 func (e *Engine) sameStart(l *lists, r *blockRecord) bool {
 	spans := l.spans.of(r, inSpans)
 	if len(spans) == 0 {

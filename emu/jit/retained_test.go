@@ -69,8 +69,8 @@ func TestCodeOfAFile(t *testing.T) {
 	}
 }
 
-// TestSumsOfAFile rewrites the file whose code runs, which the engine cannot see: what is translated from there on has the sum of the page as it is now, and
-// is not found on the page as it was.
+// TestSumsOfAFile rewrites the file whose code runs, which the engine cannot see: what is translated from there on has
+// the sum of the page as it is now, and is not found on the page as it was.
 func TestSumsOfAFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "code"))
 	require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestSumsOfAFile(t *testing.T) {
 	require.EqualValues(t, 2, m.cpu.Regs[emu.RAX])
 }
 
-// TestDataBesideCode writes to the page of the code that runs: the code is translated once, but for the instruction that
-// writes.
+// TestDataBesideCode writes to the page of the code that runs: the code is translated once, but for the instruction
+// that writes.
 func TestDataBesideCode(t *testing.T) {
 	m := newMachine(t, `
 		48 ff 05 f9 00 00 00 # inc qword [rip+0xf9]

@@ -7,10 +7,11 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A RET on the shadow stack comes out behind the CALL that used its place of the stack last. There the return address is compared,
-// and that loses the flags if the code behind the CALL needs none. This is right where a RET returns. A RET that is used as a
-// jump, to an address that something else has put on the stack, may find such a place too, and its target may look at the
-// flags. What follows guesses which RETs are such jumps; these look their target up, which leaves the flags alone. One that is not recognized may lose the flags for the guest.
+// A RET on the shadow stack comes out behind the CALL that used its place of the stack last. There the return address
+// is compared, and that loses the flags if the code behind the CALL needs none. This is right where a RET returns. A
+// RET that is used as a jump, to an address that something else has put on the stack, may find such a place too, and
+// its target may look at the flags. What follows guesses which RETs are such jumps; these look their target up, which
+// leaves the flags alone. One that is not recognized may lose the flags for the guest.
 
 // writesTarget reports whether the block itself puts the return address of its last instruction, RET i, on the stack.
 func (e *Engine) writesTarget(i int) bool {
@@ -34,8 +35,9 @@ func (e *Engine) writesTarget(i int) bool {
 	return false
 }
 
-// returnsFlags reports whether the block's last instruction, RET i, seems to return flags: nobody has read what was written to them last, and
-// the instruction that wrote it has no other result; or they are what POPF left, with which a thread that was preempted takes its flags back.
+// returnsFlags reports whether the block's last instruction, RET i, seems to return flags: nobody has read what was
+// written to them last, and the instruction that wrote it has no other result; or they are what POPF left, with which a
+// thread that was preempted takes its flags back.
 func (e *Engine) returnsFlags(i int) bool {
 	for i--; i >= 0; i-- {
 		g := &e.block[i]

@@ -11,10 +11,12 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Blocks that have instructions on an exempt page (mem.Space.Exempt) check themselves: in front of the first instruction, and behind each one that may store, that the instructions
-// that follow, as far as the next one that may, are what they were.
+// Blocks that have instructions on an exempt page (mem.Space.Exempt) check themselves: in front of the first
+// instruction, and behind each one that may store, that the instructions that follow, as far as the next one that may,
+// are what they were.
 
-// quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages by number, until a page is guarded again.
+// quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages
+// by number, until a page is guarded again.
 const quietWords = 16
 
 // quietAt is the word of page p, which other pages have, too.
@@ -81,7 +83,8 @@ func (e *Engine) guardAgain(t *tb) {
 // codeChecked reports whether the block checks its code in front of instruction i.
 func (e *Engine) codeChecked(i int) bool { return e.selfChecks && e.checkIsDue(i) }
 
-// checkIsDue is codeChecked for a block that checks itself. (So codeChecked, which is asked for each instruction, is inlined.)
+// checkIsDue is codeChecked for a block that checks itself. (So codeChecked, which is asked for each instruction, is
+// inlined.)
 func (e *Engine) checkIsDue(i int) bool {
 	if i == 0 {
 		return e.runOffset == 0 && !e.singleStep
@@ -89,8 +92,8 @@ func (e *Engine) checkIsDue(i int) bool {
 	return mayStore(&e.block[i-1])
 }
 
-// mayHaveChanged reports whether the instruction in front of instruction k may store to the block's code: what k does, or any behind it, is not known then. Where the store is seen the block is left
-// in the midst, as at a check.
+// mayHaveChanged reports whether the instruction in front of instruction k may store to the block's code: what k does,
+// or any behind it, is not known then. Where the store is seen the block is left in the midst, as at a check.
 func (e *Engine) mayHaveChanged(k int) bool {
 	return (e.selfChecks || e.storable) && mayStore(&e.block[k-1])
 }
@@ -126,7 +129,8 @@ func mayStore(g *ginsn) bool {
 	return g.Kind != guest.Branch
 }
 
-// checkedUntil returns behind which instruction what is checked in front of instruction i ends: the next check checks the rest.
+// checkedUntil returns behind which instruction what is checked in front of instruction i ends: the next check checks
+// the rest.
 func (e *Engine) checkedUntil(i int) int {
 	for i++; i < len(e.block) && !mayStore(&e.block[i-1]); i++ {
 	}
@@ -194,7 +198,8 @@ func (e *Engine) emitCheckExit(x exit) {
 	e.emitExit(e.jmp(0), x)
 }
 
-// emitCompare makes RCX 0 if the guest's code at RDX, from off on, is that given, four bytes of it or fewer, and returns how many.
+// emitCompare makes RCX 0 if the guest's code at RDX, from off on, is that given, four bytes of it or fewer, and
+// returns how many.
 func (e *Engine) emitCompare(code []byte, off int) (size int) {
 	held := uint32(code[off])
 	switch size = 1; {

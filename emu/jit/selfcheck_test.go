@@ -37,8 +37,8 @@ func (m *machine) turn(n uint64) {
 	m.run(emu.StopSyscall)
 }
 
-// TestStoresBesideCode stores to a page of code that stays what it is, such as that of a trampoline on the stack: few of the stores are seen. When there are none for long the page is guarded
-// again, for longer each time.
+// TestStoresBesideCode stores to a page of code that stays what it is, such as that of a trampoline on the stack: few
+// of the stores are seen. When there are none for long the page is guarded again, for longer each time.
 func TestStoresBesideCode(t *testing.T) {
 	for name, cfg := range map[string]func(*testing.T, string) *machine{"Ir": newMachine, "simulating": newSimulator} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,8 @@ func TestMappingOfExemptPage(t *testing.T) {
 	}
 }
 
-// TestFlagsAtExemptTarget has code on an exempt page that needs flags which it did not need when the jump to it was translated.
+// TestFlagsAtExemptTarget has code on an exempt page that needs flags which it did not need when the jump to it was
+// translated.
 func TestFlagsAtExemptTarget(t *testing.T) {
 	m := newWriter(t, newSimulator, `
 		40 88 77 05          # loop: mov [rdi+5], sil
@@ -129,7 +130,8 @@ func TestFlagsAtExemptTarget(t *testing.T) {
 	require.EqualValues(t, 10, m.cpu.Regs[emu.RDX])
 }
 
-// TestReferenceBehindItsChange has an instruction changed by the one in front of it: what it would have referred to is not simulated.
+// TestReferenceBehindItsChange has an instruction changed by the one in front of it: what it would have referred to is
+// not simulated.
 func TestReferenceBehindItsChange(t *testing.T) {
 	m := newWriter(t, newSimulator, `
 		40 88 77 37          # loop: mov [rdi+0x37], sil
@@ -157,7 +159,8 @@ func TestReferenceBehindItsChange(t *testing.T) {
 	require.Zero(t, counts[emu.D1mr])
 }
 
-// TestFlagsBehindStore has an instruction changed by the one in front of it into one that needs flags: where stores are seen, and where they are not.
+// TestFlagsBehindStore has an instruction changed by the one in front of it into one that needs flags: where stores are
+// seen, and where they are not.
 func TestFlagsBehindStore(t *testing.T) {
 	for name, cfg := range map[string]func(*testing.T, string) *machine{"Ir": newMachine, "simulating": newSimulator} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +202,8 @@ func TestManyStoresOnExemptPage(t *testing.T) {
 	}
 }
 
-// TestIgnoredPrefixChecked executes TZCNT on a CPU that takes it for BSF, where code checks itself: it is compared as it is in memory.
+// TestIgnoredPrefixChecked executes TZCNT on a CPU that takes it for BSF, where code checks itself: it is compared as
+// it is in memory.
 func TestIgnoredPrefixChecked(t *testing.T) {
 	model, err := emu.ModelByName("v1")
 	require.NoError(t, err)

@@ -19,8 +19,9 @@ import (
 // returns, and stacks may be switched and frames skipped without a word to us (RATIONALE.md,
 // "Returns").
 //
-// A shadow stack lies near if its places are nearBias beyond those of the guest, so that code knows the distance: it takes no register, and no load. One of the process does, if the host has these
-// addresses free: Go's heap, which begins anywhere since Go 1.26, lies there in one process of a few hundred.
+// A shadow stack lies near if its places are nearBias beyond those of the guest, so that code knows the distance: it
+// takes no register, and no load. One of the process does, if the host has these addresses free: Go's heap, which
+// begins anywhere since Go 1.26, lies there in one process of a few hundred.
 //
 // Pages are made accessible when a CALL first faults on them. A place no CALL
 // wrote to holds 0, and a RET that finds that faults.
@@ -30,8 +31,9 @@ type shadow struct {
 	windows    map[uintptr]bool
 }
 
-// nearBias is how far the places of a shadow stack that lies near are beyond the guest's: a displacement of 32 bits, with room for what else code adds. What is reserved begins at nearStart, with the lowest
-// address that a guest may map: the host's binary, and what has to lie below 2 GiB, are below.
+// nearBias is how far the places of a shadow stack that lies near are beyond the guest's: a displacement of 32 bits,
+// with room for what else code adds. What is reserved begins at nearStart, with the lowest address that a guest may
+// map: the host's binary, and what has to lie below 2 GiB, are below.
 const (
 	nearBias  = nearStart - int64(mem.MinAddr) + shadowSkew
 	nearStart = 1 << 31
@@ -40,8 +42,8 @@ const (
 // shadowGuard is reserved above it, so that it takes as much as a guest's memory: each fits where another was.
 const shadowGuard = mem.Guard + mem.GuardAbove
 
-// shadowSkew keeps a place and its counterpart from being equal modulo the size of a page: a load would wait for a store to the other one, as the CPU
-// compares the low bits of addresses first.
+// shadowSkew keeps a place and its counterpart from being equal modulo the size of a page: a load would wait for a
+// store to the other one, as the CPU compares the low bits of addresses first.
 const shadowSkew = 2112
 
 // windowSize is how much is made accessible at once.

@@ -72,7 +72,8 @@ func enterGuest(base, stub uintptr) {
 //go:linkname getm runtime.getm
 func getm() uintptr
 
-// hasFSGSBASE says that user code may set the GS base, and that the kernel keeps it for the thread. Else the kernel sets it.
+// hasFSGSBASE says that user code may set the GS base, and that the kernel keeps it for the thread. Else the kernel
+// sets it.
 var hasFSGSBASE = hwcap2()&2 != 0
 
 // A hostThread is one that runs guest code, and what it was made ready with.
@@ -96,7 +97,8 @@ func prepareThread() {
 	}
 }
 
-// giveGSBase has the kernel set the GS base of the calling thread, which prepareThread made ready, if user code may not.
+// giveGSBase has the kernel set the GS base of the calling thread, which prepareThread made ready, if user code may
+// not.
 func giveGSBase(base uintptr) error {
 	const archSetGS = 0x1001
 	if hasFSGSBASE || lastThread.gsBase == base {
@@ -109,7 +111,8 @@ func giveGSBase(base uintptr) error {
 	return nil
 }
 
-// takeSignals puts sigHandler in front of Go's handlers, once for the process. The runtime has set them when it began, that of SIGPROF too: a profile that begins later finds it set.
+// takeSignals puts sigHandler in front of Go's handlers, once for the process. The runtime has set them when it began,
+// that of SIGPROF too: a profile that begins later finds it set.
 var takeSignals = sync.OnceValue(func() error {
 	for _, sig := range ours {
 		var old sigaction
@@ -143,10 +146,11 @@ type signalStack struct {
 	size  uintptr
 }
 
-// armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is, and reports whether it
-// does. Otherwise the kernel takes a guest's RSP that lies within that stack, which Go allocates anywhere, for a handler that runs there, and writes the
-// signal frame where the guest says, or ends the process. With SS_AUTODISARM (Linux 4.7) it does not look at RSP; in a handler
-// the thread has no signal stack then, and Go's runtime does not ask for one as long as it finds itself on its own.
+// armSignalStack has the kernel deliver signals to this thread at the start of its signal stack whatever RSP is, and
+// reports whether it does. Otherwise the kernel takes a guest's RSP that lies within that stack, which Go allocates
+// anywhere, for a handler that runs there, and writes the signal frame where the guest says, or ends the process. With
+// SS_AUTODISARM (Linux 4.7) it does not look at RSP; in a handler the thread has no signal stack then, and Go's runtime
+// does not ask for one as long as it finds itself on its own.
 func armSignalStack() bool {
 	const ssDisable, ssAutodisarm = 2, -1 << 31
 	var st signalStack

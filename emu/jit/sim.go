@@ -56,9 +56,11 @@ type stampCache struct {
 	// stamps has for each set, scale times as far apart, the stamps of its ways and then the
 	// addresses of their lines.
 	stamps, scale int
-	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of its lines, and there is neither ways nor recent.
+	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of its lines,
+	// and there is neither ways nor recent.
 	vectors, tags int
-	// narrow, if it is not 0, says that tags has the addresses shifted right by that, in 32 bits: what tells the lines of a set apart. All are in one vector then.
+	// narrow, if it is not 0, says that tags has the addresses shifted right by that, in 32 bits: what tells the lines
+	// of a set apart. All are in one vector then.
 	narrow byte
 }
 
@@ -185,7 +187,8 @@ type simulation struct {
 	probe, probed, given int
 }
 
-// waysMove reports whether there are tables of ways, which are as large as the guest's memory may be and whose addresses code knows.
+// waysMove reports whether there are tables of ways, which are as large as the guest's memory may be and whose
+// addresses code knows.
 func (s *simulation) waysMove() bool { return s.caches && (s.d1.vectors == 0 || s.ll.vectors == 0) }
 
 // Sizes of the predictors' tables (docs/counting.md, "Conditional branches").
@@ -365,7 +368,8 @@ func (e *Engine) condBranch(t *tb, i int, taken bool) {
 	e.set(stHistory, outcomes{}.with(taken).after(h))
 }
 
-// condEntry returns the arena offset of the counters of a branch at a, every second byte. Those of another branch lie between.
+// condEntry returns the arena offset of the counters of a branch at a, every second byte. Those of another branch lie
+// between.
 func (s *simulation) condEntry(a emu.Addr) int {
 	a %= 1 << historyBits
 	return s.cond + int(a&^1)<<historyBits + int(a&1)

@@ -142,7 +142,8 @@ func TestFlagsOfTheOtherSide(t *testing.T) {
 	}
 }
 
-// TestOrderOfLines has blocks that refer to no data touch lines of one set of I1 in turn: which one goes for another depends on when they were touched.
+// TestOrderOfLines has blocks that refer to no data touch lines of one set of I1 in turn: which one goes for another
+// depends on when they were touched.
 func TestOrderOfLines(t *testing.T) {
 	caches := cachesim.Default
 	caches.I1 = cachesim.Geometry{Size: 128, Assoc: 2, Line: 64}
@@ -198,8 +199,8 @@ func TestHistoryAtFault(t *testing.T) {
 	require.Equal(t, outcomes{}.with(false).after(2), m.get(stHistory))
 }
 
-// TestHistoryAtRetry has a locked instruction fault, whose branch is never taken: the history gets it when the instruction is executed. That is in a mask register
-// where the host has some that the guest, v3, does not have.
+// TestHistoryAtRetry has a locked instruction fault, whose branch is never taken: the history gets it when the
+// instruction is executed. That is in a mask register where the host has some that the guest, v3, does not have.
 func TestHistoryAtRetry(t *testing.T) {
 	for _, name := range []string{"v3", "v4"} {
 		model, err := emu.ModelByName(name)

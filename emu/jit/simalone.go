@@ -97,8 +97,10 @@ func (e *Engine) emitToGo(sites []int, x exit) {
 	e.emitExit(e.jmp(0), x)
 }
 
-// emitApart makes the references of a masked load at RCX whose elements, which slotB selects, may lie in two lines, and goes to made: those in the first line do what the first one does that is selected, and then likewise
-// those in the second. RAX is how far the address is from its line's beginning. x is the exit to Go. It returns the sites of jumps for where Go sees to all of them: an element lies in both lines, or is in the first one and would fault.
+// emitApart makes the references of a masked load at RCX whose elements, which slotB selects, may lie in two lines, and
+// goes to made: those in the first line do what the first one does that is selected, and then likewise those in the
+// second. RAX is how far the address is from its line's beginning. x is the exit to Go. It returns the sites of jumps
+// for where Go sees to all of them: an element lies in both lines, or is in the first one and would fault.
 func (e *Engine) emitApart(i int, r *x86.Ref, made int, x exit) (toGo []int) {
 	line, counter := e.sim.d1.line, e.newMissCounter(i, r)
 	e.byte(0xa8, byte(r.Size-1)) // test al, size-1
@@ -170,7 +172,8 @@ func (e *Engine) emitAfterAlone() {
 	e.load(x86.RAX, slotTmp)
 }
 
-// emitAloneAddress puts the address of g's reference, or of its first element, into RCX. It loses RAX and the flags; these registers' values are in slotTmp2 and slotTmp.
+// emitAloneAddress puts the address of g's reference, or of its first element, into RCX. It loses RAX and the flags;
+// these registers' values are in slotTmp2 and slotTmp.
 func (e *Engine) emitAloneAddress(g *ginsn, r *x86.Ref) {
 	if r.At == x86.AtXlat {
 		e.byte(0x0f, 0xb6) // movzx ecx, byte [slotTmp]
@@ -213,8 +216,8 @@ func (e *Engine) emitSelected(g *ginsn) {
 	e.byte(0xc4, 0xc1|byte(^mask>>3&1)<<5, form, 0x50, 0xc0|byte(mask&7)) // vmovmskps or vmovmskpd eax, mask
 }
 
-// emitAloneReference makes the reference of size bytes at RCX. It loses RAX, RCX and the flags, and returns the sites of jumps for where Go sees to it:
-// if elements of a mask would fault.
+// emitAloneReference makes the reference of size bytes at RCX. It loses RAX, RCX and the flags, and returns the sites
+// of jumps for where Go sees to it: if elements of a mask would fault.
 func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind) (toGo []int) {
 	counter := e.newMissCounter(i, r)
 	d1 := &e.sim.d1

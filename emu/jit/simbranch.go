@@ -27,7 +27,8 @@ func (o outcomes) after(history uint64) uint64 {
 	return uint64(uint8(history<<o.n | uint64(o.bits)<<1))
 }
 
-// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have; maskTaken has stTakenBit.
+// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have;
+// maskTaken has stTakenBit.
 const (
 	maskHistory opmask = 7
 	maskTaken   opmask = 6
@@ -61,7 +62,8 @@ func (e *Engine) emitOutcome(taken bool) {
 	}
 }
 
-// emitLockedBranch simulates the branch that instruction i has if it is locked (hooks.LockedBranch), behind it: when it faults there is none. Those that Go executes are simulated there.
+// emitLockedBranch simulates the branch that instruction i has if it is locked (hooks.LockedBranch), behind it: when it
+// faults there is none. Those that Go executes are simulated there.
 func (e *Engine) emitLockedBranch(i int) {
 	g := &e.block[i]
 	if !e.predicts() || g.Kind.Ends() || !hooks.LockedBranch(&g.Inst) {

@@ -70,7 +70,8 @@ func (e *Engine) countRef(t *tb, i int, r x86.Ref, times int64) {
 	}
 }
 
-// reachable returns how many of refs, those of g, come before one that faults. References in a row are often to one page.
+// reachable returns how many of refs, those of g, come before one that faults. References in a row are often to one
+// page.
 func (e *Engine) reachable(c *emu.CPU, g *guest.Insn, refs []hooks.Reference) int {
 	last := hooks.Reference{}
 	for n, r := range refs {

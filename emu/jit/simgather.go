@@ -7,8 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all happen, those of elements that are not
-// selected at RSP (docs/counting.md, "Data references").
+// gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all
+// happen, those of elements that are not selected at RSP (docs/counting.md, "Data references").
 func (e *Engine) gathers(g *ginsn) bool {
 	if e.sim.d1.vectors != 1 || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
 		return false
@@ -23,7 +23,8 @@ func (e *Engine) gathers(g *ginsn) bool {
 	return n >= 2 && n <= waysInVector
 }
 
-// emitGather makes the references of gather i, one by one. If one would fault, Go makes those from there on. Guest registers and flags are in their places.
+// emitGather makes the references of gather i, one by one. If one would fault, Go makes those from there on. Guest
+// registers and flags are in their places.
 func (e *Engine) emitGather(i int) {
 	g := &e.block[i]
 	refs := g.effects.Refs

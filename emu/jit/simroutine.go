@@ -87,8 +87,8 @@ func (e *Engine) compareLimit(r x86.Reg) {
 	e.rip(r, stLimit, 0)
 }
 
-// emitMissed counts a miss on the counter at an offset from the address of both. If calls are recorded, that has the column of their totals in its lowest
-// bits (missTotal). It loses RDI, RDX and RSI.
+// emitMissed counts a miss on the counter at an offset from the address of both. If calls are recorded, that has the
+// column of their totals in its lowest bits (missTotal). It loses RDI, RDX and RSI.
 func (e *Engine) emitMissed(off int32) {
 	e.loadAt(x86.RDI, x86.RSP, argCounter)
 	if e.calls == nil {
@@ -135,8 +135,8 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 	return start
 }
 
-// emitOldestLine puts the number of the way at RDX whose line has the least stamp into R8. Stamps of lines are times alone, with room for a way's number in the
-// low bits. It loses RSI, RDI and R9.
+// emitOldestLine puts the number of the way at RDX whose line has the least stamp into R8. Stamps of lines are times
+// alone, with room for a way's number in the low bits. It loses RSI, RDI and R9.
 func (e *Engine) emitOldestLine(c *lineCache) {
 	for i := range c.assoc {
 		oldest, r := x86.R8+x86.Reg(i&1), x86.RSI+x86.Reg(i&1) // two of each, as in emitOldest

@@ -9,10 +9,12 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// On a host with registers of 512 bits that the guest does not have, all ways of a set are compared at once: neither wayTable nor the line used last
-// is needed to find a line. A hit gives the way that has it the time, which is in a register, under the mask of the comparison.
+// On a host with registers of 512 bits that the guest does not have, all ways of a set are compared at once: neither
+// wayTable nor the line used last is needed to find a line. A hit gives the way that has it the time, which is in a
+// register, under the mask of the comparison.
 
-// What is in vector registers while generated code simulates caches. With caches, the totals of calls are not in those that numbers have otherwise (totals.go).
+// What is in vector registers while generated code simulates caches. With caches, the totals of calls are not in those
+// that numbers have otherwise (totals.go).
 const (
 	// vecClock has the time in each element, with the number of its way; vecTick what is added for each reference.
 	vecClock vec = 0
@@ -22,7 +24,8 @@ const (
 	// vecRef has the address of a reference in each element; vecLine is scratch.
 	vecRef  vec = 3
 	vecLine vec = 4
-	// From vecSpans on are how far from a line's beginning a reference may begin and still end in it, for spans that are frequent.
+	// From vecSpans on are how far from a line's beginning a reference may begin and still end in it, for spans that
+	// are frequent.
 	vecSpans vec = 5
 )
 
@@ -35,8 +38,9 @@ const (
 	maxVectors   = 2
 )
 
-// vectorsFor returns how many vectors the ways of a set are in, 0 if the cache is kept otherwise. With one set there is no address for a way that is not in use. Lines
-// have 32 bytes or more, so that sets are apart by what an index may be multiplied with.
+// vectorsFor returns how many vectors the ways of a set are in, 0 if the cache is kept otherwise. With one set there is
+// no address for a way that is not in use. Lines have 32 bytes or more, so that sets are apart by what an index may be
+// multiplied with.
 func (c *simCache) vectorsFor() int {
 	n := (c.assoc + waysInVector - 1) / waysInVector
 	if n > maxVectors || c.mask == 0 {
@@ -45,9 +49,10 @@ func (c *simCache) vectorsFor() int {
 	return n
 }
 
-// placeVectors places the tables of a cache whose sets have n vectors at off, and returns their end. apart says that lines and stamps are two tables, for D1, whose checks
-// stand in nearly every block: with one vector, bits of an address are the place of its set then, and need not be multiplied, which saves a byte each time. Elsewhere what a set has
-// lies together.
+// placeVectors places the tables of a cache whose sets have n vectors at off, and returns their end. apart says that
+// lines and stamps are two tables, for D1, whose checks stand in nearly every block: with one vector, bits of an
+// address are the place of its set then, and need not be multiplied, which saves a byte each time. Elsewhere what a set
+// has lies together.
 func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
 	c.vectors, c.tags = n, off
 	if !apart {
@@ -59,7 +64,8 @@ func (c *stampCache) placeVectors(n, off int, apart bool) (end int) {
 		return off + c.tableSize(c.scale)
 	}
 	c.scale = c.scaleFor(64 * n)
-	// Half a page more: to a CPU a load depends on a store with the same low 12 bits of the address, and would wait for it.
+	// Half a page more: to a CPU a load depends on a store with the same low 12 bits of the address, and would wait for
+	// it.
 	c.stamps = off + c.tableSize(c.scale) + 1<<11
 	return c.stamps + c.tableSize(c.scale)
 }
@@ -176,8 +182,9 @@ func (e *Engine) emitTick(r x86.Reg) {
 	e.store(stClock, r)
 }
 
-// A stampedNow has the lines that have the present time as their stamp, as far as the block being translated knows: two lines of one set must not have the same stamp, or
-// their order would be lost, and other lines may. Where a block begins any line may have it.
+// A stampedNow has the lines that have the present time as their stamp, as far as the block being translated knows: two
+// lines of one set must not have the same stamp, or their order would be lost, and other lines may. Where a block
+// begins any line may have it.
 type stampedNow struct {
 	d1 []group
 	i1 []uint64
@@ -217,7 +224,8 @@ func (s *stampedNow) fetch(line uint64, c *lineCache) (late bool) {
 	return late
 }
 
-// emitCompareSpan sets k1, or k1 and k2, to the ways whose line has all of the span bytes from the address in vecRef on. set chooses the set.
+// emitCompareSpan sets k1, or k1 and k2, to the ways whose line has all of the span bytes from the address in vecRef
+// on. set chooses the set.
 func (e *Engine) emitCompareSpan(c *stampCache, set x86.Reg, span int) {
 	limit := e.spanLimit(span)
 	for n := range c.vectors {
@@ -321,8 +329,8 @@ func (e *Engine) emitKnownLine(g *group, at uint64) {
 	e.swap()
 }
 
-// emitTwoLines goes back if the span bytes from r1 on lie in two lines that are there, which become the most recently used of
-// their sets: these are different ones. r chooses the set of the first, and is lost.
+// emitTwoLines goes back if the span bytes from r1 on lie in two lines that are there, which become the most recently
+// used of their sets: these are different ones. r chooses the set of the first, and is lost.
 func (e *Engine) emitTwoLines(r x86.Reg, span, back int) {
 	c := &e.sim.d1
 	e.emitCompareSpan(c, r, 1)
@@ -375,8 +383,8 @@ func (e *Engine) emitVectorStamp(c *stampCache) (hits []int) {
 	return hits
 }
 
-// emitNarrowStamp does so for the set at RDX, its stamps behind that, with tags of 32 bits. One way's stamp is stored, not vectors of them under masks: what the other ways have need not be in
-// the host's caches.
+// emitNarrowStamp does so for the set at RDX, its stamps behind that, with tags of 32 bits. One way's stamp is stored,
+// not vectors of them under masks: what the other ways have need not be in the host's caches.
 func (e *Engine) emitNarrowStamp(c *stampCache, stamps int32) (hits []int) {
 	e.movRR(x86.RCX, x86.RAX)
 	e.shiftRight(x86.RCX, c.narrow)

@@ -4,10 +4,12 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// Where the host has AVX-512 and the guest has not, generated code has 16 vector registers and the mask registers to itself (spare). They need not be saved, arithmetic in
-// them leaves the flags alone, and no instruction of the guest waits for them: the budget is in one, and counters are incremented in others.
+// Where the host has AVX-512 and the guest has not, generated code has 16 vector registers and the mask registers to
+// itself (spare). They need not be saved, arithmetic in them leaves the flags alone, and no instruction of the guest
+// waits for them: the budget is in one, and counters are incremented in others.
 
-// What is in vector registers. Where ways of caches are compared in vectors (simvector.go), those in front of vecFrameSize have other things.
+// What is in vector registers. Where ways of caches are compared in vectors (simvector.go), those in front of
+// vecFrameSize have other things.
 const (
 	vecOne       vec = 0  // 1, and behind it the numbers up to vecNumbers if calls are recorded alone, with 0 in the upper half
 	vecFrameSize vec = 11 // the size of a frame of the recorder of calls
@@ -23,7 +25,8 @@ const vecNumbers = 11
 // maskBudget is scratch.
 const maskBudget opmask = 1
 
-// countsInRegister reports whether counters are incremented in MMX or vector registers: there is none of these left for that where ways are compared and calls recorded.
+// countsInRegister reports whether counters are incremented in MMX or vector registers: there is none of these left for
+// that where ways are compared and calls recorded.
 func (e *Engine) countsInRegister() bool {
 	return e.inMMX() || e.spare && (e.calls == nil || e.calls.inRegisters && !e.sim.vectors)
 }
@@ -52,7 +55,8 @@ func (e *Engine) emitExitSpare() {
 	}
 }
 
-// emitCountInVector counts once on a counter, and leaves registers and flags alone. A word of memory is read alone, as it was written: what is read of two stores waits for both.
+// emitCountInVector counts once on a counter, and leaves registers and flags alone. A word of memory is read alone, as
+// it was written: what is read of two stores waits for both.
 func (e *Engine) emitCountInVector(counter int) {
 	off := counterOff + 8*counter
 	e.vpaddqBroadcast(vecScratch, e.one(), off)
@@ -64,7 +68,8 @@ func (e *Engine) emitCountInVector(counter int) {
 	}
 }
 
-// emitOverdrawn takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags alone.
+// emitOverdrawn takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags
+// alone.
 func (e *Engine) emitOverdrawn(n int) {
 	if e.spare {
 		e.vpaddq(vecBudget, vecBudget, stepAt(-n))

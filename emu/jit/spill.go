@@ -81,7 +81,8 @@ func (e *Engine) overwritten(g *ginsn) {
 	}
 }
 
-// scratch spills the register, none of avoid, that the guest reads last from instruction i on, the first of several: code with it is shorter.
+// scratch spills the register, none of avoid, that the guest reads last from instruction i on, the first of several:
+// code with it is shorter.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	avoid |= 1 << x86.RSP
 	if e.flagsKept {

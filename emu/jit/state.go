@@ -18,7 +18,8 @@ const (
 	stShadow = 0x0b8
 	// stSavedBias has the guest's regBias while a CALL or RET uses it.
 	stSavedBias = 0x0c0
-	// stNowhere is where in the first page RIP was when SIGPROF came, stToNowhere the host address of the stub that jumps there again (sigHandler).
+	// stNowhere is where in the first page RIP was when SIGPROF came, stToNowhere the host address of the stub that
+	// jumps there again (sigHandler).
 	stNowhere = 0x0c8
 	// stJumpTable is the host address of the jump table's entry for guest address 0.
 	stJumpTable = 0x0d0
@@ -40,15 +41,16 @@ const (
 	stBudget    = 0x180
 	stHostMXCSR = 0x188
 	stSlotCount = 0x190
-	// stHistory is the branch predictor's, twice as large as branchsim's: so bits that are too old leave a byte when it is doubled.
+	// stHistory is the branch predictor's, twice as large as branchsim's: so bits that are too old leave a byte when it
+	// is doubled.
 	stHistory = 0x198
 	// stSimRSP has RSP while a simulating routine runs on the stack below stSimStack.
 	stSimRSP = 0x1a0
 	// stSpill has the guest registers that generated code works with meanwhile, 16.
 	stSpill = 0x1b0
 	stClock = 0x230 // the time of stamps
-	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from and, in the other half of the word, the exit that says
-	// from which instruction, and where routines go back to.
+	// What records calls: the innermost frame's host address, the number of the function that a lookup comes from and,
+	// in the other half of the word, the exit that says from which instruction, and where routines go back to.
 	stFrame     = 0x238
 	stFrom      = 0x240
 	stOrigin    = stFrom + 4
@@ -60,7 +62,8 @@ const (
 	stStackLo = 0x268
 	stStackHi = 0x270
 	stX87     = 0x278 // where the guest's x87 is: x87Away, …
-	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by span.
+	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by
+	// span.
 	stWays       = 0x280
 	stTick       = 0x2c0
 	stBehindWays = 0x2c8
@@ -74,10 +77,12 @@ const (
 	stAsked      = 0x368 // what CPUID was asked last: EAX and ECX
 	stAnswer     = 0x370 // the answer: EAX, EBX, ECX and EDX
 	stTimeBefore = 0x380 // what RDTSC says less the meters, 0 if that is not known
-	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has stored x87 since it was entered.
+	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has
+	// stored x87 since it was entered.
 	stX87Left  = 0x388
 	stX87Saved = 0x390
-	// stApproximations is the address of the table of results, 0 before Go knows that somebody asks; stLanes has the lanes of an approximation.
+	// stApproximations is the address of the table of results, 0 before Go knows that somebody asks; stLanes has the
+	// lanes of an approximation.
 	stApproximations = 0x3a8
 	stLanes          = 0x3c0
 	// stSimStack is where the stack of simulating routines ends, which grows down from there.
@@ -113,7 +118,8 @@ const (
 	x87Changing = 2 // it is not stored if generated code is left, but loaded where it goes on: neither it nor what is in MMX otherwise has to be stored
 )
 
-// What stFrom has instead of the number of a function: after a CALL, whose frame is there, after one that has none yet, and after a return.
+// What stFrom has instead of the number of a function: after a CALL, whose frame is there, after one that has none yet,
+// and after a return.
 const (
 	fromCall         = 0
 	fromIndirectCall = 1<<32 - 2

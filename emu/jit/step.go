@@ -7,9 +7,9 @@ import (
 	"github.com/cgemu/cgemu/emu/guest"
 )
 
-// step executes the instruction at rip alone, as it is with TF or AC, or if each is to be shown: it raises VecDB behind an instruction that TF
-// was set in front of, and VecAC for an unaligned access. A repeated string instruction counts as one. Generated code never runs with these flags: the host would heed
-// them in Go's code too.
+// step executes the instruction at rip alone, as it is with TF or AC, or if each is to be shown: it raises VecDB behind
+// an instruction that TF was set in front of, and VecAC for an unaligned access. A repeated string instruction counts
+// as one. Generated code never runs with these flags: the host would heed them in Go's code too.
 func (e *Engine) step(c *emu.CPU, rip emu.Addr) (emu.Addr, *emu.Stop) {
 	if e.runOffset == 0 && e.wasInterrupted() {
 		return rip, &plainStops[emu.StopInterrupt]

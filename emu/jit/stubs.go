@@ -44,8 +44,8 @@ var jmpTable = []byte{0x43, 0xff, 0x24, 0xda}
 // lookupSize is the most that the two instructions of a lookup take that can fault.
 const lookupSize = 12
 
-// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512; enter, exit and miss emit what is due besides when generated
-// code is entered and left, and when a lookup misses.
+// emitStubs generates the stubs at the assembler's position. wide says that there are registers of AVX-512; enter, exit
+// and miss emit what is due besides when generated code is entered and left, and when a lookup misses.
 func emitStubs(e *assembler, wide bool, enter, exit, miss func()) stubs {
 	var s stubs
 	s.emitEnter(e, wide, enter)
@@ -89,7 +89,8 @@ func (e *assembler) emitTakeFlags() {
 	e.link(clear, e.pos)
 }
 
-// emitGiveFlags gives the guest its flags. POPFQ takes 18 cycles, and is needed only for those of system code. It loses RAX and RCX.
+// emitGiveFlags gives the guest its flags. POPFQ takes 18 cycles, and is needed only for those of system code. It loses
+// RAX and RCX.
 func (e *assembler) emitGiveFlags() {
 	e.byte(0x8b) // mov eax, [stFlags]
 	e.rip(x86.RAX, stFlags, 0)

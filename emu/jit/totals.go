@@ -11,13 +11,16 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The totals of a call graph change with every block, and a block that adds to a word of memory waits until the block before has done so. Where
-// there is one total, of instructions, it is therefore in a vector register which the guest does not have (spare.go). The register's other half has
-// 1 if calls count, so that one addition changes the sum and the number of calls that an arc has. With simulation there are lanes, where the host has registers of 512 bits: those that a block adds what
-// it counts in any case are in one register, misses and mispredictions, which are rare, in memory.
+// The totals of a call graph change with every block, and a block that adds to a word of memory waits until the block
+// before has done so. Where there is one total, of instructions, it is therefore in a vector register which the guest
+// does not have (spare.go). The register's other half has 1 if calls count, so that one addition changes the sum and
+// the number of calls that an arc has. With simulation there are lanes, where the host has registers of 512 bits: those
+// that a block adds what it counts in any case are in one register, misses and mispredictions, which are rare, in
+// memory.
 //
-// Without such vectors, what a block adds to is in registers of MMX (mmx.go); where x87 is the guest's, totals are words, and one alone is in parts. How often a CALL calls follows then from its block's
-// counter, where all executions of the block come to it.
+// Without such vectors, what a block adds to is in registers of MMX (mmx.go); where x87 is the guest's, totals are
+// words, and one alone is in parts. How often a CALL calls follows then from its block's counter, where all executions
+// of the block come to it.
 
 // totalParts is how many parts a total has that is in memory; block after block takes another.
 const totalParts = 2
@@ -79,7 +82,8 @@ func (e *Engine) joinTotals() {
 	}
 }
 
-// emitAddRegisters adds the totals, and 1 for a call that counts, to words of a row from word on. It leaves registers and flags alone.
+// emitAddRegisters adds the totals, and 1 for a call that counts, to words of a row from word on. It leaves registers
+// and flags alone.
 func (e *Engine) emitAddRegisters(at row, word int) {
 	switch {
 	case e.calls.registers != nil:
@@ -241,11 +245,13 @@ func (e *Engine) emitStepBack(r x86.Reg) {
 	e.store(stFrame, r)
 }
 
-// sumsLast reports whether what a block counts is added to the totals where it is left: in front of its last instruction, or at a side exit. An addition to a vector register
-// needs neither flags nor another register, and may stand anywhere. An addition to memory goes with the block's counter, and side exits take off what was not executed.
+// sumsLast reports whether what a block counts is added to the totals where it is left: in front of its last
+// instruction, or at a side exit. An addition to a vector register needs neither flags nor another register, and may
+// stand anywhere. An addition to memory goes with the block's counter, and side exits take off what was not executed.
 func (e *Engine) sumsLast() bool { return e.calls != nil && e.calls.inRegisters }
 
-// summed reports whether the totals have the instructions of block t when instruction i stops; entered says whether its entry is counted.
+// summed reports whether the totals have the instructions of block t when instruction i stops; entered says whether its
+// entry is counted.
 func (e *Engine) summed(t *tb, i int, entered bool) bool {
 	if e.sumsLast() {
 		return i == t.insnCount()-1

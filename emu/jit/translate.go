@@ -253,8 +253,8 @@ func (e *Engine) depend(a emu.Addr) {
 	e.deps = append(e.deps, p)
 }
 
-// register makes a finished block known and guards its pages. One that is to run once is not found again, and the pages of
-// an instruction that writes to them stay as they are: what was found there is not known any more.
+// register makes a finished block known and guards its pages. One that is to run once is not found again, and the pages
+// of an instruction that writes to them stay as they are: what was found there is not known any more.
 func (e *Engine) register(t *tb) error {
 	if !e.singleStep {
 		if err := e.mem.Guard(t.pages()...); err != nil {
@@ -472,7 +472,8 @@ func (e *Engine) emitCold() {
 	e.emitRebound()
 }
 
-// emitSideExit counts that the block is left when some instructions have been executed. free says that flags need not stay, summed that the totals of calls have the whole block.
+// emitSideExit counts that the block is left when some instructions have been executed. free says that flags need not
+// stay, summed that the totals of calls have the whole block.
 func (e *Engine) emitSideExit(after int, free, summed bool) {
 	k := e.newCounter(after - len(e.block))
 	if summed {
@@ -530,7 +531,8 @@ func (e *Engine) emitJump(target emu.Addr) {
 	e.emitLink(target)
 }
 
-// emitLink emits a jump to the block at target, which is linked with it now or when it exists; emitLinkIf one that is made if cond holds.
+// emitLink emits a jump to the block at target, which is linked with it now or when it exists; emitLinkIf one that is
+// made if cond holds.
 func (e *Engine) emitLink(target emu.Addr) {
 	e.keepSiteWhole(1, target)
 	e.noteLink(e.jmp(0), target)
@@ -551,8 +553,8 @@ func (e *Engine) emitCallLink(site int, target emu.Addr) {
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, flags: linkCall | linkBack.when(e.isBack(target))}})
 }
 
-// isBack reports whether a branch of the block to target goes backwards. The entry of a linkage table may lie in front of the CALL: every loop has a branch that goes
-// back if that does not count.
+// isBack reports whether a branch of the block to target goes backwards. The entry of a linkage table may lie in front
+// of the CALL: every loop has a branch that goes back if that does not count.
 func (e *Engine) isBack(target emu.Addr) bool {
 	return target <= e.block[len(e.block)-1-e.linkage].PC
 }

@@ -8,11 +8,12 @@ import "github.com/cgemu/cgemu/emu"
 type request struct {
 	// wantIndirect asks for an entry for lookups in front of the block, wantCalled for one for calls.
 	wantIndirect, wantCalled bool
-	// singleStep asks for a block of one instruction that runs once, its page unguarded: the instruction writes to a page
-	// that holds code, its own perhaps.
+	// singleStep asks for a block of one instruction that runs once, its page unguarded: the instruction writes to a
+	// page that holds code, its own perhaps.
 	singleStep bool
 	// runOffset is how much of a straight run lies in front of the block, which runs once too: a run that a write to a
-	// guarded page interrupted goes on there. With falls set it is one from another function, and the block may run again.
+	// guarded page interrupted goes on there. With falls set it is one from another function, and the block may run
+	// again.
 	runOffset int
 	falls     bool
 }
@@ -20,14 +21,16 @@ type request struct {
 // A translation is the state of translating one block: begin makes it ready for the next one. What outlives it is in t.
 type translation struct {
 	block []ginsn
-	// linkage is how many instructions at the block's end are of the linkage table's entry that the CALL before them leads to.
+	// linkage is how many instructions at the block's end are of the linkage table's entry that the CALL before them
+	// leads to.
 	linkage int
 	t       *tb
 	insn    int // the instruction being translated
 	// placed has where each instruction is.
 	placed []insnAt
 	packed []byte
-	// What the block depends on: its pages, those of words of data, what it was made from there, and what was found behind its jumps.
+	// What the block depends on: its pages, those of words of data, what it was made from there, and what was found
+	// behind its jumps.
 	deps       []emu.Addr
 	words      []emu.Addr
 	spans      []span
@@ -42,7 +45,8 @@ type translation struct {
 	repCounters []repCounter
 	own         []ownCounter
 	savedAt     []saved
-	// groups and lines are the data references and the fetches to check, groupsDone how many groups were, dataRefs the references of all.
+	// groups and lines are the data references and the fetches to check, groupsDone how many groups were, dataRefs the
+	// references of all.
 	groups     []group
 	groupsDone int
 	dataRefs   []dataRef
@@ -51,7 +55,8 @@ type translation struct {
 	stampedNow stampedNow
 	// fetchKnown says that the fetch of insn is the last one where the assembler is.
 	fetchKnown bool
-	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept there.
+	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept
+	// there.
 	fetchedAt      int
 	fetchedSpilled uint16
 	fetchedKept    bool

@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/mem"
 )
 
-// craftedTargets are addresses at the borders of what the engine reserves, and such that their multiples by 8, which jump tables are
-// indexed with, come around to code.
+// craftedTargets are addresses at the borders of what the engine reserves, and such that their multiples by 8, which
+// jump tables are indexed with, come around to code.
 func craftedTargets() []uint64 {
 	var list []uint64
 	for _, at := range []uint64{0, uint64(codeAt), uint64(dataAt), uint64(stackAt)} {
@@ -95,8 +95,8 @@ func TestWildJumps(t *testing.T) {
 	}
 }
 
-// mayMeetHost reports whether a lies beyond what is reserved around the guest's memory, but where the host's process may
-// have something (manual, "Limits").
+// mayMeetHost reports whether a lies beyond what is reserved around the guest's memory, but where the host's process
+// may have something (manual, "Limits").
 func (m *machine) mayMeetHost(a emu.Addr) bool {
 	at := uintptr(a) + m.mem.Base()
 	reserved := a < m.mem.Limit()+mem.GuardAbove-64 || a >= ^emu.Addr(mem.Guard)

@@ -10,10 +10,12 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take ten times as long (RATIONALE.md). A block
-// that needs x87 loads it, with XRSTOR, which leaves vectors alone; an exit stores it if it has been loaded. Where Go goes back into the midst of a block, the entry
-// loads it again, since the block counts on that. Where its registers are generated code's own otherwise, it is loaded for such instructions alone (mmx.go). Entry and exit do so with FXRSTOR and FXSAVE, which take half as long. With registers of AVX-512 they do all, in the compacted format, since the places of those in the standard format are
-// others from host to host.
+// The state of x87 and vectors lies in an XState while Go runs. Moves load and store the vectors: XSAVE and XRSTOR take
+// ten times as long (RATIONALE.md). A block that needs x87 loads it, with XRSTOR, which leaves vectors alone; an exit
+// stores it if it has been loaded. Where Go goes back into the midst of a block, the entry loads it again, since the
+// block counts on that. Where its registers are generated code's own otherwise, it is loaded for such instructions
+// alone (mmx.go). Entry and exit do so with FXRSTOR and FXSAVE, which take half as long. With registers of AVX-512 they
+// do all, in the compacted format, since the places of those in the standard format are others from host to host.
 
 // compacted says in XCOMP_BV that a state has the compacted format.
 const compacted = 1 << 63
@@ -25,8 +27,9 @@ func clearPointers(x *emu.XState) {
 	binary.LittleEndian.PutUint32(x[emu.XOffMXCSRMsk:], emu.MXCSRMask)
 }
 
-// emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the flags. If no upper half of a ymm register
-// is in use, the host's CPU is told so: it would take each of the guest's changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
+// emitLoadState loads vectors and MXCSR, and x87 if it was loaded, from the XState at RCX. It loses RAX, RDX and the
+// flags. If no upper half of a ymm register is in use, the host's CPU is told so: it would take each of the guest's
+// changes between SSE and AVX code for one that must keep them, which costs some 70 ns.
 func (e *assembler) emitLoadState() {
 	e.restoreX87() // fxrstor64, of vectors too: before the moves
 	e.vectorAt(vexMOVDQULd256, 0, 0, emu.XOffYMMH)
@@ -58,7 +61,8 @@ func (e *assembler) emitSaveState() {
 	e.saveX87()                             // fxsave64
 }
 
-// emitClearX87 leaves no exception of x87 waiting in the host when the state was saved at RCX: who uses MMX next, another engine perhaps, would meet it. It loses the flags.
+// emitClearX87 leaves no exception of x87 waiting in the host when the state was saved at RCX: who uses MMX next,
+// another engine perhaps, would meet it. It loses the flags.
 func (e *assembler) emitClearX87() {
 	e.byte(0xf6, 0x41, emu.XOffFCW+2, 0x80) // test byte [rcx+2], ES
 	none := e.jcc(condE, 0)
@@ -88,7 +92,8 @@ func (e *assembler) ifX87(without int, reg byte) {
 // usesX87 reports whether x87 is to be loaded when g is executed.
 func usesX87(g *ginsn) bool { return g.X87 && g.Kind == guest.Plain }
 
-// emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags alone.
+// emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags
+// alone.
 func (e *Engine) emitNeedX87() {
 	if e.x87 || e.wide && !e.emulatesWide {
 		return
@@ -130,7 +135,8 @@ func (e *Engine) emitLoadX87() {
 // vectors is how many there are.
 const vectors = 16
 
-// A vexOp is the last byte of a VEX prefix without vvvv, the map and the opcode of an instruction (SDM Vol. 2, "VEX"). Those of map 3 have an immediate.
+// A vexOp is the last byte of a VEX prefix without vvvv, the map and the opcode of an instruction (SDM Vol. 2, "VEX").
+// Those of map 3 have an immediate.
 type vexOp struct{ prefix, mmm, opcode byte }
 
 var (
@@ -142,7 +148,8 @@ var (
 	vexEXTRACTF128 = vexOp{0x05, 3, 0x19}
 )
 
-// vectorAt emits an instruction with vector r, the other source src, 0 if it has none, [rcx+disp], and 1 if it has an immediate.
+// vectorAt emits an instruction with vector r, the other source src, 0 if it has none, [rcx+disp], and 1 if it has an
+// immediate.
 func (e *assembler) vectorAt(op vexOp, r, src, disp int) {
 	e.byte(0xc4, 0x60|byte(^r>>3&1)<<7|op.mmm, byte(^src&15)<<3|op.prefix, op.opcode, 0x81|byte(r&7)<<3)
 	e.u32(uint32(disp))
@@ -151,7 +158,8 @@ func (e *assembler) vectorAt(op vexOp, r, src, disp int) {
 	}
 }
 
-// packWide says in the header which components are in use, for a CPU with AVX-512. A host without it loads the part of x that has the standard format.
+// packWide says in the header which components are in use, for a CPU with AVX-512. A host without it loads the part of
+// x that has the standard format.
 func (e *Engine) packWide(x *emu.XState) {
 	bv, parts := uint64(emu.XX87|emu.XSSE), emu.XComponents[:]
 	if e.emulatesWide {

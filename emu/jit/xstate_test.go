@@ -13,7 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestStateKept has vectors come and go with the upper halves in use and without, and x87 as Go left it, although no code needed it before.
+// TestStateKept has vectors come and go with the upper halves in use and without, and x87 as Go left it, although no
+// code needed it before.
 func TestStateKept(t *testing.T) {
 	t.Run("as ever", func(t *testing.T) { testStateKept(t, newMachine(t, stateKept)) })
 	for _, mmx := range [2]bool{false, true} {
@@ -79,7 +80,8 @@ func testStateKept(t *testing.T, m *machine) {
 	require.Equal(t, []byte{1 + 2 + 2 + 2, 101}, []byte{half(emu.XOffXMM, 0)[4], half(emu.XOffYMMH, 0)[4]})
 }
 
-// TestX87OfThreads has two threads take turns, each with a number on x87's stack, and code without x87 in between: each keeps its own, on CPUs with AVX-512 and without.
+// TestX87OfThreads has two threads take turns, each with a number on x87's stack, and code without x87 in between: each
+// keeps its own, on CPUs with AVX-512 and without.
 func TestX87OfThreads(t *testing.T) {
 	for _, tt := range []struct {
 		model       string
@@ -123,8 +125,8 @@ func TestX87OfThreads(t *testing.T) {
 	}
 }
 
-// TestX87AcrossFault has instructions of x87 between references that are simulated together, the last of which faults: that leaves generated code at the first
-// reference, and comes back.
+// TestX87AcrossFault has instructions of x87 between references that are simulated together, the last of which faults:
+// that leaves generated code at the first reference, and comes back.
 func TestX87AcrossFault(t *testing.T) {
 	m := newSimulator(t, `
 		d9 e8     # fld1
@@ -144,7 +146,8 @@ func TestX87AcrossFault(t *testing.T) {
 	require.Equal(t, []uint16{0, 0, 0x3fff}, exponents)
 }
 
-// TestX87Resumed has Go change x87 while a call's first exit is handled: generated code goes on behind the exit with x87 as Go left it.
+// TestX87Resumed has Go change x87 while a call's first exit is handled: generated code goes on behind the exit with
+// x87 as Go left it.
 func TestX87Resumed(t *testing.T) {
 	var m *machine
 	changes := 0

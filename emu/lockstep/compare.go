@@ -73,8 +73,8 @@ func describeStop(s emu.Stop) string {
 	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported, " ")
 }
 
-// compareFloat compares x87, SSE, AVX and AVX-512 state; the exceptions that were recorded only if both engines do that: libunicorn records
-// none for SSE, and not all for x87. C1 of x87 is as vendors like.
+// compareFloat compares x87, SSE, AVX and AVX-512 state; the exceptions that were recorded only if both engines do
+// that: libunicorn records none for SSE, and not all for x87. C1 of x87 is as vendors like.
 func compareFloat(a, b *emu.XState, exceptions bool) (diff []string) {
 	part := func(name string, off, n int) {
 		if x, y := a[off:off+n], b[off:off+n]; !bytes.Equal(x, y) {

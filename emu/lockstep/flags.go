@@ -12,9 +12,10 @@ import (
 // maxTraced is how many instructions a run may have that is made again to find out whether flags may differ at its end.
 const maxTraced = 2_000_000
 
-// compareFlags looks at the status flags behind a run of both engines that agreed in all else, and ended in c with the first. It returns
-// where they differ, nil if they do not, or if an instruction left them undefined. Only where a program asks the kernel for something they are
-// compared: elsewhere an engine need not have them if the code there overwrites them before it reads them.
+// compareFlags looks at the status flags behind a run of both engines that agreed in all else, and ended in c with the
+// first. It returns where they differ, nil if they do not, or if an instruction left them undefined. Only where a
+// program asks the kernel for something they are compared: elsewhere an engine need not have them if the code there
+// overwrites them before it reads them.
 func (e *Engine) compareFlags(stop emu.Stop, c *emu.CPU, executed uint64, changes []mem.Change) *Mismatch {
 	diff := (c.Flags ^ e.behind.Flags) & uint64(x86.StatusFlags)
 	at := place{c.RIP, diff}
@@ -38,8 +39,8 @@ func (e *Engine) compareFlags(stop emu.Stop, c *emu.CPU, executed uint64, change
 	return nil
 }
 
-// traceFlags makes the run again, its last blocks instruction by instruction. It returns the last one that wrote a flag of diff, nil if all of diff
-// may be undefined behind the run: what was in front of these blocks may have been.
+// traceFlags makes the run again, its last blocks instruction by instruction. It returns the last one that wrote a flag
+// of diff, nil if all of diff may be undefined behind the run: what was in front of these blocks may have been.
 func (e *Engine) traceFlags(diff x86.Flags) *Mismatch {
 	t, n, err := e.runReplicas(e.mem, e.from, 1<<62)
 	closeAll(t)

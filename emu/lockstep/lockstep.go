@@ -1,9 +1,10 @@
 // Package lockstep compares two engines over one program.
 //
-// An Engine makes each run twice, in the same memory: by the second engine, whose changes to memory are kept and undone, then by the first, whose
-// results count. Where they disagree it makes the run again in copies of the memory, block by block and instruction by instruction, to find
-// the first one behind which they differ. Registers, floating-point state, what was written to memory, faults and the number of executed instructions are
-// compared. Status flags are, too, but for those that an instruction leaves undefined (x86.Unsettled). (See RATIONALE.md, "How does
+// An Engine makes each run twice, in the same memory: by the second engine, whose changes to memory are kept and
+// undone, then by the first, whose results count. Where they disagree it makes the run again in copies of the memory,
+// block by block and instruction by instruction, to find the first one behind which they differ. Registers,
+// floating-point state, what was written to memory, faults and the number of executed instructions are compared. Status
+// flags are, too, but for those that an instruction leaves undefined (x86.Unsettled). (See RATIONALE.md, "How does
 // --engine=check compare?")
 //
 // The package is cgemu's own: what it promises may change.
@@ -28,8 +29,8 @@ type Mismatch struct {
 	What, From string
 }
 
-// A Factory makes an engine that executes what is in m. replica says that it is for comparison alone: it need not simulate, nor
-// count anything but instructions.
+// A Factory makes an engine that executes what is in m. replica says that it is for comparison alone: it need not
+// simulate, nor count anything but instructions.
 type Factory func(m *mem.Space, env emu.Env, replica bool) (emu.Engine, error)
 
 // An Engine compares two engines.
@@ -58,7 +59,8 @@ type Engine struct {
 	// leading says that the second engine runs, which had executed led instructions before.
 	leading bool
 	led     uint64
-	// alone says that the next run is not compared: it goes on where Interrupt stopped one, which only the first engine knows.
+	// alone says that the next run is not compared: it goes on where Interrupt stopped one, which only the first engine
+	// knows.
 	alone bool
 	// settled has the places where flags that are left undefined differed.
 	settled map[place]bool
@@ -72,8 +74,8 @@ type place struct {
 	flags uint64
 }
 
-// New returns an Engine that compares the second engine with the first, for a guest with that CPU model. exceptions says that both
-// record floating-point exceptions as a CPU does.
+// New returns an Engine that compares the second engine with the first, for a guest with that CPU model. exceptions
+// says that both record floating-point exceptions as a CPU does.
 func New(m *mem.Space, env emu.Env, model *emu.Model, exceptions bool, factories [2]Factory) (*Engine, error) {
 	r := &recorder{env: env}
 	e := &Engine{
@@ -187,7 +189,8 @@ func (e *Engine) runFirst(c *emu.CPU, budget uint64) emu.Stop {
 	return stop
 }
 
-// runSecond makes a run by the second engine, and has memory then as it was before. It returns how it ended, and how many instructions it executed.
+// runSecond makes a run by the second engine, and has memory then as it was before. It returns how it ended, and how
+// many instructions it executed.
 func (e *Engine) runSecond(c *emu.CPU, budget uint64) (emu.Stop, uint64, []mem.Change) {
 	marked := e.passing == c && e.passes == c.RIP && e.marks[c.RIP]
 	e.leading, e.led = true, e.second.Executed()

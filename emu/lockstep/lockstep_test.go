@@ -41,8 +41,8 @@ func (w *wrong) Run(c *emu.CPU, budget uint64) emu.Stop {
 	return stop
 }
 
-// check runs code with an engine and one that does something wrong behind the instruction at wrongAt, up to its third system call, and
-// returns the mismatch.
+// check runs code with an engine and one that does something wrong behind the instruction at wrongAt, up to its third
+// system call, and returns the mismatch.
 func check(t *testing.T, code []byte, wrongAt emu.Addr, do func(m *mem.Space, c *emu.CPU)) (found *Mismatch, c *emu.CPU) {
 	t.Helper()
 	m, err := mem.New()
@@ -80,7 +80,8 @@ func check(t *testing.T, code []byte, wrongAt emu.Addr, do func(m *mem.Space, c 
 	return found, c
 }
 
-// TestAgree runs code that changes itself, counts in memory and asks for the time, twice in one memory: it happens once.
+// TestAgree runs code that changes itself, counts in memory and asks for the time, twice in one memory: it happens
+// once.
 func TestAgree(t *testing.T) {
 	code := []byte{
 		0xfe, 0x03, // inc byte [rbx]

@@ -22,8 +22,8 @@ func (m *Space) accessible(a emu.Addr, n uint64, prot Prot) uint64 {
 	return min(got, n)
 }
 
-// reachable is like accessible. In a space that is checked, for which there need be no signals, what lies behind the end of a mapped file
-// is not reachable; elsewhere whoever touches that finds out.
+// reachable is like accessible. In a space that is checked, for which there need be no signals, what lies behind the
+// end of a mapped file is not reachable; elsewhere whoever touches that finds out.
 func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
 	n = m.accessible(a, n, prot)
 	if !m.group.Checked {
@@ -32,7 +32,8 @@ func (m *Space) reachable(a emu.Addr, n uint64, prot Prot) uint64 {
 	return m.fetch(a, m.inFiles(a, n), false)
 }
 
-// usable is how many of the reachable bytes can be used at once: not two copies of a page of a file for writing (coarse.go).
+// usable is how many of the reachable bytes can be used at once: not two copies of a page of a file for writing
+// (coarse.go).
 func (m *Space) usable(a emu.Addr, n uint64, prot Prot) uint64 {
 	n = m.reachable(a, n, prot)
 	if prot&Write != 0 {
@@ -86,7 +87,8 @@ func (m *Space) Write(a emu.Addr, b []byte) int {
 	return done
 }
 
-// Peek copies memory at a into b whatever the pages' permissions, as a debugger does, and returns how many bytes could be read.
+// Peek copies memory at a into b whatever the pages' permissions, as a debugger does, and returns how many bytes could
+// be read.
 func (m *Space) Peek(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), 0)
 	if n == 0 || m.settle(a, a+emu.Addr(n), false) != nil {
@@ -110,7 +112,8 @@ func (m *Space) Peek(a emu.Addr, b []byte) int {
 	return done
 }
 
-// Poke writes b at a whatever the pages' permissions, as a debugger or a loader does, and returns how many bytes could be written.
+// Poke writes b at a whatever the pages' permissions, as a debugger or a loader does, and returns how many bytes could
+// be written.
 func (m *Space) Poke(a emu.Addr, b []byte) int {
 	n := m.reachable(a, uint64(len(b)), 0)
 	if n == 0 || m.settle(a, a+emu.Addr(n), true) != nil {
@@ -144,8 +147,8 @@ func (m *Space) Fetch(a emu.Addr, b []byte) int {
 	return got
 }
 
-// A View is bytes of the guest's memory themselves, for a host system call to read or fill. The host's kernel copes with what lies
-// behind the end of a mapped file. Go code does not: it has Read and Write.
+// A View is bytes of the guest's memory themselves, for a host system call to read or fill. The host's kernel copes
+// with what lies behind the end of a mapped file. Go code does not: it has Read and Write.
 type View struct{ bytes []byte }
 
 // Len returns how many bytes v has.
@@ -166,8 +169,8 @@ func (m *Space) View(a emu.Addr, n uint64, prot Prot) View {
 	return View{m.host.view(a, n)}
 }
 
-// Nowhere returns n bytes, less than Guard, that neither Go nor the host's kernel can touch: a host system call is given them in the place
-// of memory that the guest does not have, and says itself what comes of that.
+// Nowhere returns n bytes, less than Guard, that neither Go nor the host's kernel can touch: a host system call is
+// given them in the place of memory that the guest does not have, and says itself what comes of that.
 func (m *Space) Nowhere(n uint64) View { return View{m.host.view(-emu.Addr(n), n)} }
 
 // Accessible returns how many of the n bytes at a are mapped with prot.

@@ -55,7 +55,8 @@ func TestAllChecked(t *testing.T) {
 	}
 }
 
-// TestNowhereBelowPages has pages so large that the host does not align a reservation to them: what lies between the guard and address 0 is guarded too.
+// TestNowhereBelowPages has pages so large that the host does not align a reservation to them: what lies between the
+// guard and address 0 is guarded too.
 func TestNowhereBelowPages(t *testing.T) { withHostPage(1<<30, func() { TestNowhere(t) }) }
 
 // hostPermissions returns what /proc/self/maps says of page p of m, and of how many mappings [lo, hi) consists there.
@@ -84,7 +85,8 @@ func needsHostMappings(t *testing.T) {
 	}
 }
 
-// TestChecked has the host's permissions stay as they are where only the guest's change, but for what the guest may do nothing with, and shared files.
+// TestChecked has the host's permissions stay as they are where only the guest's change, but for what the guest may do
+// nothing with, and shared files.
 func TestChecked(t *testing.T) {
 	needsHostMappings(t)
 	asChecked(func() {

@@ -11,19 +11,23 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A host whose pages are larger than the guest's cannot map 4 KiB of a file somewhere. There a mapping of a file is memory of ours, whose pages
-// are copies of the file's. A copy is made when the page is used first (fetch), and the file is what all its mappings share:
+// A host whose pages are larger than the guest's cannot map 4 KiB of a file somewhere. There a mapping of a file is
+// memory of ours, whose pages are copies of the file's. A copy is made when the page is used first (fetch), and the
+// file is what all its mappings share:
 //
 //   - While a copy is dirty, there is no other of that page of the file; before there is, it is written back.
-//   - Copies of shared mappings are written back and forgotten whenever the guest's kernel begins or ends its work (Group.Sync), so that system
-//     calls, and other programs, find the file as the guest has it, and the guest sees what they change.
-//   - Copies of private mappings are forgotten when the guest changes the file, by whatever way, until they are written to themselves.
+//   - Copies of shared mappings are written back and forgotten whenever the guest's kernel begins or ends its work
+//     (Group.Sync), so that system calls, and other programs, find the file as the guest has it, and the guest sees
+//     what they change.
+//   - Copies of private mappings are forgotten when the guest changes the file, by whatever way, until they are written
+//     to themselves.
 //
-// Only engines that look into Perms before each access can do with this: in Perms a page may not be read before there is a copy, and not be written to
-// before somebody wrote by way of the Space.
+// Only engines that look into Perms before each access can do with this: in Perms a page may not be read before there
+// is a copy, and not be written to before somebody wrote by way of the Space.
 
-// HostPage is the size of the host's pages. Where it is larger than the guest's, files are not mapped but copied, and all of a host page
-// that has something of the guest's can be read and written there: only spaces of a Group that is Checked work. Tests set it.
+// HostPage is the size of the host's pages. Where it is larger than the guest's, files are not mapped but copied, and
+// all of a host page that has something of the guest's can be read and written there: only spaces of a Group that is
+// Checked work. Tests set it.
 var HostPage = emu.Addr(os.Getpagesize())
 
 // A copyState is what there is of a page of a mapped file; absent if nothing is.
@@ -37,8 +41,8 @@ const (
 	clean
 	// A dirty one, of a shared mapping, may have something else, which the file has to get.
 	dirty
-	// A page of a private mapping is own once it was written to: it has nothing to do with its file any more. One without a file is so from the
-	// beginning.
+	// A page of a private mapping is own once it was written to: it has nothing to do with its file any more. One
+	// without a file is so from the beginning.
 	own
 )
 
@@ -60,7 +64,8 @@ func (g *Group) unsupported() error {
 // copied reports whether v's pages are copies of its file's.
 func (m *Space) copied(v *VMA) bool { return v.File && m.host.coarse() }
 
-// onDemand reports whether v's pages are made when they are used: copies, and zeros, too, where the host does not do that.
+// onDemand reports whether v's pages are made when they are used: copies, and zeros, too, where the host does not do
+// that.
 func (m *Space) onDemand(v *VMA) bool { return m.copied(v) || !MapsFiles }
 
 // mayCopy returns why file src cannot be mapped as v says: the host is asked to map it.
@@ -72,8 +77,9 @@ func mayCopy(v VMA, src *os.File) error {
 	return unmap()
 }
 
-// fetch makes copies of the pages of files that have some of the n bytes at a, which are mapped, for writing to them or not. It returns how
-// many of the bytes may be used then: fewer where a file cannot be read, or where a page would be written to in two copies.
+// fetch makes copies of the pages of files that have some of the n bytes at a, which are mapped, for writing to them or
+// not. It returns how many of the bytes may be used then: fewer where a file cannot be read, or where a page would be
+// written to in two copies.
 func (m *Space) fetch(a emu.Addr, n uint64, write bool) uint64 {
 	if n == 0 || !m.host.coarse() {
 		return n
@@ -153,7 +159,8 @@ func (m *Space) setCopy(p emu.Addr, state copyState) {
 	m.forgetPerms(p, p+1)
 }
 
-// writeBack writes the copy of page p to its file, as far as that reaches. As with mmap(2), nobody is told if the disk is full.
+// writeBack writes the copy of page p to its file, as far as that reaches. As with mmap(2), nobody is told if the disk
+// is full.
 func (m *Space) writeBack(p emu.Addr) {
 	v := m.VMA(p)
 	size, err := fileSize(v.back.file)
@@ -163,8 +170,9 @@ func (m *Space) writeBack(p emu.Addr) {
 	}
 }
 
-// Sync has files say what was written to their shared mappings, and those what the files say. The kernel calls it before and after the guest
-// runs, and before it goes on with a call that waited. It does nothing where the host maps files itself.
+// Sync has files say what was written to their shared mappings, and those what the files say. The kernel calls it
+// before and after the guest runs, and before it goes on with a call that waited. It does nothing where the host maps
+// files itself.
 func (g *Group) Sync() {
 	for _, q := range g.fetched {
 		if q.m.copies[q.at] == dirty {
@@ -175,7 +183,8 @@ func (g *Group) Sync() {
 	g.fetched = g.fetched[:0]
 }
 
-// refetch forgets the copies of file ino, since the file has changed, but for those in front of from that the guest has written to.
+// refetch forgets the copies of file ino, since the file has changed, but for those in front of from that the guest has
+// written to.
 func (g *Group) refetch(ino, from uint64) {
 	g.Sync()
 	if !g.copiedIno[ino] {
@@ -190,8 +199,8 @@ func (g *Group) refetch(ino, from uint64) {
 	}
 }
 
-// Hold has the host have mappings of file ino, as the guest has shared ones, until release is called. It reports whether that was
-// necessary: elsewhere the guest's mappings are the host's.
+// Hold has the host have mappings of file ino, as the guest has shared ones, until release is called. It reports
+// whether that was necessary: elsewhere the guest's mappings are the host's.
 func (g *Group) Hold(ino uint64) (held bool, release func()) {
 	var maps []func() error
 	for _, m := range g.spaces {
@@ -211,7 +220,8 @@ func (g *Group) Hold(ino uint64) (held bool, release func()) {
 	}
 }
 
-// eachCopy calls f for the pages of [lo, hi) of which there are copies, in any order. It walks the smaller set: that of addresses, or that of copies.
+// eachCopy calls f for the pages of [lo, hi) of which there are copies, in any order. It walks the smaller set: that of
+// addresses, or that of copies.
 func (m *Space) eachCopy(lo, hi emu.Addr, f func(p emu.Addr, state copyState)) {
 	if uint64(hi-lo)/emu.PageSize > uint64(len(m.copies)) {
 		for p, state := range m.copies {
@@ -237,7 +247,8 @@ func (m *Space) forgetCopies(lo, hi emu.Addr, is func(p emu.Addr, state copyStat
 	})
 }
 
-// dropCopies forgets what there is of [lo, hi), whose mapping changes, when what was written to shared mappings is in their files.
+// dropCopies forgets what there is of [lo, hi), whose mapping changes, when what was written to shared mappings is in
+// their files.
 func (m *Space) dropCopies(lo, hi emu.Addr) {
 	m.group.Sync()
 	m.forgetCopies(lo, hi, func(emu.Addr, copyState) bool { return true })

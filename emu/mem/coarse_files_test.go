@@ -15,7 +15,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// mapped is two spaces, the second a copy of the first, and files that they map: one that may be written to, twice, and one opened for reading.
+// mapped is two spaces, the second a copy of the first, and files that they map: one that may be written to, twice, and
+// one opened for reading.
 type mapped struct {
 	spaces   [2]*Space
 	file     *os.File
@@ -141,8 +142,8 @@ func (w *mapped) look() (pages []string) {
 	return pages
 }
 
-// TestFilesAlike changes mappings of a file in two spaces in the same way where the host maps it and where its pages are too large: they
-// are alike all the time.
+// TestFilesAlike changes mappings of a file in two spaces in the same way where the host maps it and where its pages
+// are too large: they are alike all the time.
 func TestFilesAlike(t *testing.T) {
 	if os.Getpagesize() > page {
 		t.Skip("there is nothing to compare with")
@@ -272,7 +273,8 @@ func TestMoved(t *testing.T) {
 	})
 }
 
-// TestRing writes across the seam of two mappings of one page that lie side by side, as a ring buffer does: both parts get there.
+// TestRing writes across the seam of two mappings of one page that lie side by side, as a ring buffer does: both parts
+// get there.
 func TestRing(t *testing.T) {
 	onLargePages(t, func(t *testing.T) {
 		m, f := newSpace(t), forkFile(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// mapCoarse is mapPages for a host with larger pages: memory for v, zeros if no file is behind it; what is behind it otherwise is copied when it
-// is used (coarse.go).
+// mapCoarse is mapPages for a host with larger pages: memory for v, zeros if no file is behind it; what is behind it
+// otherwise is copied when it is used (coarse.go).
 func (r *reservation) mapCoarse(v VMA, src *os.File) error {
 	prot := v.Prot
 	if src != nil {

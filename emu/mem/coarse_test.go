@@ -44,7 +44,8 @@ func TestFirstPage(t *testing.T) {
 	})
 }
 
-// TestSharedCopies has two spaces, one of which has the file twice, store to a file's pages in turns, as engines do: by what Direct returns.
+// TestSharedCopies has two spaces, one of which has the file twice, store to a file's pages in turns, as engines do: by
+// what Direct returns.
 func TestSharedCopies(t *testing.T) {
 	onLargePages(t, func(t *testing.T) {
 		f := forkFile(t)
@@ -112,7 +113,8 @@ func TestSharedCopies(t *testing.T) {
 	})
 }
 
-// TestSharedEnd stores behind the end of a file in its last page: the file does not get longer, and what was stored is gone.
+// TestSharedEnd stores behind the end of a file in its last page: the file does not get longer, and what was stored is
+// gone.
 func TestSharedEnd(t *testing.T) {
 	onLargePages(t, func(t *testing.T) {
 		f := tempFile(t, []byte("short"))

@@ -2,10 +2,12 @@ package mem
 
 import "github.com/cgemu/cgemu/emu"
 
-// A host counts a page of a mapped file to the memory of whoever looked at it, and Linux fifteen beside it, too. Engines look at code when they translate it, or
-// find that it is what they translated before, and hardly ever again: so pages of code are given back. The host has them in its cache of files.
+// A host counts a page of a mapped file to the memory of whoever looked at it, and Linux fifteen beside it, too.
+// Engines look at code when they translate it, or find that it is what they translated before, and hardly ever again:
+// so pages of code are given back. The host has them in its cache of files.
 
-// fetchedMax is how many bytes of code are fetched before that: what is done with them takes fifty times as long as giving pages back.
+// fetchedMax is how many bytes of code are fetched before that: what is done with them takes fifty times as long as
+// giving pages back.
 const fetchedMax = 4 << 20
 
 // noteFetched notes that n bytes of code were fetched.

@@ -13,7 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestCodePages looks at a file's code until its pages are given back: all but what was written to, which stays as it is.
+// TestCodePages looks at a file's code until its pages are given back: all but what was written to, which stays as it
+// is.
 func TestCodePages(t *testing.T) {
 	const lo, n = emu.Addr(0x100000), 64
 	if pagemap() < 0 {

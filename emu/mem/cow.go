@@ -6,9 +6,10 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// In a Group that copies on write, Fork leaves much anonymous memory where it is. The parent has lent such pages: the host does not let them be
-// written to. The child has borrowed them: the host does not let them be accessed at all. Who accesses them copies them first: Read, Write and their
-// kin, and engines, which learn of it by a fault (CopyOnWrite). A child of the child borrows from the same Space, so no access goes through a chain.
+// In a Group that copies on write, Fork leaves much anonymous memory where it is. The parent has lent such pages: the
+// host does not let them be written to. The child has borrowed them: the host does not let them be accessed at all. Who
+// accesses them copies them first: Read, Write and their kin, and engines, which learn of it by a fault (CopyOnWrite).
+// A child of the child borrows from the same Space, so no access goes through a chain.
 //
 // The parent's mappings stay as they are as long as it has lent their pages; so these have the same addresses in both.
 
@@ -22,14 +23,17 @@ type loan struct {
 }
 
 const (
-	// lendMin is how much anonymous memory is copied at once, in bytes: to copy that takes no longer than the faults do.
+	// lendMin is how much anonymous memory is copied at once, in bytes: to copy that takes no longer than the faults
+	// do.
 	lendMin = 1 << 20
-	// chunkMin bytes are copied together, twice as many as the last time if they follow those, chunkMax at most. What nobody has borrowed any
-	// more is not copied: of that freeMin bytes become writable together, or more, without a bound.
+	// chunkMin bytes are copied together, twice as many as the last time if they follow those, chunkMax at most. What
+	// nobody has borrowed any more is not copied: of that freeMin bytes become writable together, or more, without a
+	// bound.
 	chunkMin, chunkMax, freeMin = 64 << 10, 1 << 20, 1 << 20
 )
 
-// maxParts is how many loans there may be in a group before they are not parted any more: each is a mapping of the host. Tests replace it.
+// maxParts is how many loans there may be in a group before they are not parted any more: each is a mapping of the
+// host. Tests replace it.
 var maxParts = func() int { return maxProtected() }
 
 // Lists of loans are sorted and disjoint.
@@ -154,7 +158,8 @@ func lies(a emu.Addr, list []loan) bool {
 	return i < j
 }
 
-// CopyOnWrite copies the page at a if an access to it faulted because no fork had copied it yet. If it did, the access is to be made again.
+// CopyOnWrite copies the page at a if an access to it faulted because no fork had copied it yet. If it did, the access
+// is to be made again.
 func (m *Space) CopyOnWrite(a emu.Addr, write bool) (done bool, err error) {
 	if !lies(a, m.borrowed) && !(write && lies(a, m.lent)) {
 		return false, nil
@@ -162,7 +167,8 @@ func (m *Space) CopyOnWrite(a emu.Addr, write bool) (done bool, err error) {
 	return true, m.settle(a, a+1, write)
 }
 
-// settle makes the bytes of [lo, hi) the Space's own, as if a fork had copied them. Those that are not written to may stay lent.
+// settle makes the bytes of [lo, hi) the Space's own, as if a fork had copied them. Those that are not written to may
+// stay lent.
 func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 	if len(m.borrowed) == 0 && (len(m.lent) == 0 || !write) {
 		return nil
@@ -193,7 +199,8 @@ func (m *Space) settle(lo, hi emu.Addr, write bool) error {
 	return nil
 }
 
-// chunks returns the parts of the loans that are settled together because [lo, hi) has to be: at least bytes, up to most if one follows the other.
+// chunks returns the parts of the loans that are settled together because [lo, hi) has to be: at least bytes, up to
+// most if one follows the other.
 func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan) {
 	i, j := overlapping(list, lo, hi)
 	if i == j {

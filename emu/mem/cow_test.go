@@ -34,7 +34,8 @@ func newLender(t *testing.T) *Space {
 // lentPage is the address of the page with number i of a lender.
 func lentPage(i emu.Addr) emu.Addr { return 0x100000 + i*emu.PageSize }
 
-// load and store access memory as guest code does: by the host's permissions, and with a fault that the engine asks about.
+// load and store access memory as guest code does: by the host's permissions, and with a fault that the engine asks
+// about.
 func load(t *testing.T, m *Space, a emu.Addr) byte {
 	t.Helper()
 	var b [1]byte
@@ -109,7 +110,8 @@ func TestForkOfLittle(t *testing.T) {
 	require.Zero(t, m.group.parts)
 }
 
-// TestLenderGone has a parent end, or its memory go, while its children have not copied it: the last one gets the pages themselves.
+// TestLenderGone has a parent end, or its memory go, while its children have not copied it: the last one gets the pages
+// themselves.
 func TestLenderGone(t *testing.T) {
 	for name, gone := range map[string]func(m *Space) error{
 		"closed":    func(m *Space) error { return m.Close() },
@@ -182,7 +184,8 @@ type kin struct {
 	want [lentPages]int
 }
 
-// TestForksAtRandom lets a family of spaces fork, end, access their memory and change their mappings, and compares them with copies.
+// TestForksAtRandom lets a family of spaces fork, end, access their memory and change their mappings, and compares them
+// with copies.
 func TestForksAtRandom(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// fileSize returns how long f is, which is mapped: a device is as long as can be. It fails for what has no length, as a pipe.
+// fileSize returns how long f is, which is mapped: a device is as long as can be. It fails for what has no length, as a
+// pipe.
 func fileSize(f *os.File) (uint64, error) {
 	info, err := f.Stat()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// takeOver moves the pages of vmas from old to r, and gives old back. The host has mappings of its own: where permissions differ,
-// and where it did not join two of the guest's. mremap(2) moves no more than one at a time.
+// takeOver moves the pages of vmas from old to r, and gives old back. The host has mappings of its own: where
+// permissions differ, and where it did not join two of the guest's. mremap(2) moves no more than one at a time.
 func (r *reservation) takeOver(old *reservation, vmas []VMA, _ map[emu.Addr]copyState) error {
 	ranges := r.ranges(vmas)
 	maps, err := os.ReadFile("/proc/self/maps")

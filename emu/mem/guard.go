@@ -9,19 +9,22 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A Group is the address spaces of one run, which may map the same files: what one writes to a file, by whatever mapping or system call,
-// changes the code that others execute from it. It also bounds what their guarded pages cost, for the host counts
-// mappings of a whole process (vm.max_map_count).
+// A Group is the address spaces of one run, which may map the same files: what one writes to a file, by whatever
+// mapping or system call, changes the code that others execute from it. It also bounds what their guarded pages cost,
+// for the host counts mappings of a whole process (vm.max_map_count).
 //
-// A page is guarded if it holds translated code, and so are the pages of all spaces through which a store would change that code.
-// A Group is not safe for concurrent use.
+// A page is guarded if it holds translated code, and so are the pages of all spaces through which a store would change
+// that code. A Group is not safe for concurrent use.
 type Group struct {
-	// Checked says that all engines look into Perms before each access, so that the host's permissions need not follow the guest's: pages
-	// are readable and writable there unless the guest may do nothing with them. It is to be set before the first New.
+	// Checked says that all engines look into Perms before each access, so that the host's permissions need not follow
+	// the guest's: pages are readable and writable there unless the guest may do nothing with them. It is to be set
+	// before the first New.
 	Checked bool
-	// CopyOnWrite says that all engines call Space.CopyOnWrite when the host refuses an access, so that Fork need not copy all.
+	// CopyOnWrite says that all engines call Space.CopyOnWrite when the host refuses an access, so that Fork need not
+	// copy all.
 	CopyOnWrite bool
-	// SelfChecks says that all engines see for themselves whether code on exempt pages is what it was (Space.Exempt). Otherwise no page is exempt.
+	// SelfChecks says that all engines see for themselves whether code on exempt pages is what it was (Space.Exempt).
+	// Otherwise no page is exempt.
 	SelfChecks bool
 
 	spaces []*Space
@@ -30,11 +33,12 @@ type Group struct {
 	// coded has the files of which pages are, or were, guarded; codedIno has them by the guest's inode number.
 	coded    map[fileID]bool
 	codedIno map[uint64]bool
-	// queue has the pages that the host write-protects because they are guarded, those first that were guarded first; some of
-	// them may not be any more. protected is how many are.
+	// queue has the pages that the host write-protects because they are guarded, those first that were guarded first;
+	// some of them may not be any more. protected is how many are.
 	queue     []place
 	protected int
-	// fetched has the pages of shared mappings of which there are copies (coarse.go), copiedIno the files that are, or were, copied.
+	// fetched has the pages of shared mappings of which there are copies (coarse.go), copiedIno the files that are, or
+	// were, copied.
 	fetched   []place
 	copiedIno map[uint64]bool
 	// parts is how many loans the spaces have (cow.go).
@@ -63,8 +67,8 @@ func (v *VMA) covers(id fileID, off uint64) bool {
 	return v.File && v.id == id && off >= v.Off && off-v.Off < v.Len()
 }
 
-// mirrors returns page p of m and all others of the group that show the same page of a file. A private page is among them though
-// it may have been copied by now: forgetting its code once too often does no harm.
+// mirrors returns page p of m and all others of the group that show the same page of a file. A private page is among
+// them though it may have been copied by now: forgetting its code once too often does no harm.
 func (m *Space) mirrors(p emu.Addr) []place {
 	v := m.VMA(p)
 	if v == nil || v.id == (fileID{}) || !m.group.shared[v.id] {
@@ -97,8 +101,8 @@ func (g *Group) mappedShared(v VMA) {
 	}
 }
 
-// FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was written to by a
-// system call.
+// FileChanged makes engines forget what they translated from the file with the guest's inode number ino, because it was
+// written to by a system call.
 func (g *Group) FileChanged(ino uint64) {
 	g.refetch(ino, math.MaxUint64)
 	if g.codedIno[ino] {
@@ -117,8 +121,8 @@ func (g *Group) forgetFile(is func(*VMA) bool) {
 	}
 }
 
-// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped and not exempt. After an error stores to
-// them are not all seen.
+// Guard write-protects pages, which hold translated code, and their mirrors, as far as they are mapped and not exempt.
+// After an error stores to them are not all seen.
 func (m *Space) Guard(pages ...emu.Addr) error {
 	for range 2 {
 		for _, p := range pages {
@@ -173,7 +177,8 @@ func (m *Space) guardIn(n *Space) {
 	}
 }
 
-// protect marks page p of m as guarded, and has the host write-protect it if the guest may write to it and engines do not look.
+// protect marks page p of m as guarded, and has the host write-protect it if the guest may write to it and engines do
+// not look.
 func (m *Space) protect(p emu.Addr) error {
 	v := m.VMA(p)
 	if v == nil || m.guarded[p] {
@@ -198,8 +203,8 @@ func (m *Space) protect(p emu.Addr) error {
 	return nil
 }
 
-// enqueue notes that q was write-protected. A page that is guarded, given up and guarded again is in the queue each time, until the
-// queue is twice as long as it has to be.
+// enqueue notes that q was write-protected. A page that is guarded, given up and guarded again is in the queue each
+// time, until the queue is twice as long as it has to be.
 func (g *Group) enqueue(q place) {
 	g.queue = append(g.queue, q)
 	if len(g.queue) <= 2*maxProtected() {
@@ -220,8 +225,9 @@ func (g *Group) enqueue(q place) {
 // Guards returns a number that changes whenever GuardedPages does.
 func (m *Space) Guards() uint64 { return m.guards }
 
-// GuardedPages returns the pages that are write-protected only because they, or others that show the same page of a file, hold
-// translated code, in ascending order: an engine that does not rely on the host's protection has to keep stores from them.
+// GuardedPages returns the pages that are write-protected only because they, or others that show the same page of a
+// file, hold translated code, in ascending order: an engine that does not rely on the host's protection has to keep
+// stores from them.
 func (m *Space) GuardedPages() (pages []emu.Addr) {
 	for p := range m.guarded {
 		if m.Guarded(p) {
@@ -232,7 +238,8 @@ func (m *Space) GuardedPages() (pages []emu.Addr) {
 	return pages
 }
 
-// evict gives up the guards of the n pages that were guarded first, and their code with them: it is translated again when it is executed.
+// evict gives up the guards of the n pages that were guarded first, and their code with them: it is translated again
+// when it is executed.
 func (g *Group) evict(n int) {
 	first := slices.Clone(g.queue[:min(n, len(g.queue))])
 	g.queue = slices.Delete(g.queue, 0, len(first))
@@ -251,8 +258,8 @@ func (m *Space) Guarded(a emu.Addr) bool {
 	return v != nil && v.Prot&Write != 0
 }
 
-// Unguard makes the engines forget what they translated from the pages of [lo, hi) and their mirrors, to which is stored,
-// and makes them writable again. After an error the host does not let them be written to.
+// Unguard makes the engines forget what they translated from the pages of [lo, hi) and their mirrors, to which is
+// stored, and makes them writable again. After an error the host does not let them be written to.
 func (m *Space) Unguard(lo, hi emu.Addr) error { return m.unguard(lo, hi, true) }
 
 // unguard does so; stores says that it is because of a store.
@@ -325,7 +332,8 @@ func (m *Space) forget(lo, hi emu.Addr) {
 	}
 }
 
-// pagesWithin returns those of a set that are in [lo, hi), in order. Mappings may be larger than the set by far, so the smaller one is walked.
+// pagesWithin returns those of a set that are in [lo, hi), in order. Mappings may be larger than the set by far, so the
+// smaller one is walked.
 func pagesWithin[T any](set map[emu.Addr]T, lo, hi emu.Addr) (pages []emu.Addr) {
 	if uint64(hi-lo)/emu.PageSize <= uint64(len(set)) {
 		for p := lo.PageDown(); p < hi; p += emu.PageSize {

@@ -11,7 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestGuardsAreBounded guards more pages than the host may write-protect: the first ones are given up, and their code with them.
+// TestGuardsAreBounded guards more pages than the host may write-protect: the first ones are given up, and their code
+// with them.
 func TestGuardsAreBounded(t *testing.T) {
 	needsHostMappings(t)
 	defer func(was func() int) { maxProtected = was }(maxProtected)
@@ -36,7 +37,8 @@ func TestGuardsAreBounded(t *testing.T) {
 	require.Zero(t, m.group.protected)
 }
 
-// TestGuardedAgain guards a page again and again, as code that is rewritten is: what is known of it stays small, and it can be given up.
+// TestGuardedAgain guards a page again and again, as code that is rewritten is: what is known of it stays small, and it
+// can be given up.
 func TestGuardedAgain(t *testing.T) {
 	needsHostMappings(t)
 	defer func(was func() int) { maxProtected = was }(maxProtected)

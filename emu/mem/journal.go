@@ -15,8 +15,8 @@ type Change struct {
 	Before, After []byte
 }
 
-// Record has the Space keep what pages held before they are written to, by Write or by an engine that asks for Perms, up to Undo. Mappings
-// may not change meanwhile.
+// Record has the Space keep what pages held before they are written to, by Write or by an engine that asks for Perms,
+// up to Undo. Mappings may not change meanwhile.
 func (m *Space) Record() {
 	if m.journal == nil {
 		m.journal = &journal{has: map[emu.Addr]bool{}}
@@ -25,8 +25,8 @@ func (m *Space) Record() {
 	m.journal.recording = true
 }
 
-// Undo ends Record: all pages hold again what they held then. It returns those that were written to. What two of them have in common,
-// two mappings of one page of a file, is right in the end.
+// Undo ends Record: all pages hold again what they held then. It returns those that were written to. What two of them
+// have in common, two mappings of one page of a file, is right in the end.
 func (m *Space) Undo() []Change {
 	j := m.journal
 	changes := j.pages

@@ -11,7 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestUndo writes to private and shared memory, through two mappings of one page, by Write and by permissions: Undo has all as before.
+// TestUndo writes to private and shared memory, through two mappings of one page, by Write and by permissions: Undo has
+// all as before.
 func TestUndo(t *testing.T) {
 	m := newSpace(t)
 	mapAnon(t, m, 0x10000, 4, Read|Write)

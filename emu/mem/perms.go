@@ -7,9 +7,9 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// Perms has a byte for each page of an address space: what may be done there without asking the Space. Prot's bits Read and Write are
-// those; 0 says that nothing is known, and who asks Permit finds out. It is for engines that access the memory themselves and have no
-// signals to learn of faults.
+// Perms has a byte for each page of an address space: what may be done there without asking the Space. Prot's bits Read
+// and Write are those; 0 says that nothing is known, and who asks Permit finds out. It is for engines that access the
+// memory themselves and have no signals to learn of faults.
 //
 // A page that is guarded, or to be recorded first, has no Write, nor has one behind the end of its file anything.
 type Perms []uint8
@@ -17,8 +17,8 @@ type Perms []uint8
 // permsChunk is how many pages are noted together as having known permissions.
 const permsChunk = 1 << 12
 
-// Perms returns the permissions by page, which change with the Space. They are made when they are asked for first; after Grow they are
-// others.
+// Perms returns the permissions by page, which change with the Space. They are made when they are asked for first;
+// after Grow they are others.
 func (m *Space) Perms() (Perms, error) {
 	if m.perms == nil {
 		p, err := reservePerms(m.limit)
@@ -61,7 +61,8 @@ func (m *Space) Permit(a emu.Addr) uint8 {
 	return p
 }
 
-// fileEnd returns where the last page of [v.Lo, end) ends of which the file behind v has a byte: end if there is no file.
+// fileEnd returns where the last page of [v.Lo, end) ends of which the file behind v has a byte: end if there is no
+// file.
 func (m *Space) fileEnd(v *VMA, end emu.Addr) emu.Addr {
 	last := uint64(end-1) / emu.PageSize
 	if !v.File || last < uint64(len(m.perms)) && m.perms[last] != 0 {
@@ -100,8 +101,8 @@ func (m *Space) forgetPerms(lo, hi emu.Addr) {
 	}
 }
 
-// Direct returns n bytes of guest memory at a if they lie in one page of which is known that it allows prot, nil otherwise, and always
-// before somebody asked for Perms. They are good until the Space changes.
+// Direct returns n bytes of guest memory at a if they lie in one page of which is known that it allows prot, nil
+// otherwise, and always before somebody asked for Perms. They are good until the Space changes.
 func (m *Space) Direct(a emu.Addr, n uint64, prot Prot) []byte {
 	page := uint64(a) / emu.PageSize
 	if page >= uint64(len(m.perms)) || uint64(a)%emu.PageSize+n > emu.PageSize {
@@ -120,8 +121,8 @@ func (m *Space) Direct(a emu.Addr, n uint64, prot Prot) []byte {
 // FileCut makes unknown what may be done with pages of the file behind v: it has become shorter.
 func (m *Space) FileCut(v *VMA) { m.group.FileCut(v.Ino, math.MaxUint64) }
 
-// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it may have become shorter. Its pages from
-// offset from on are not what they were: private mappings lose what was written to theirs.
+// FileCut makes unknown what may be done with pages of the file with the guest's inode number ino: it may have become
+// shorter. Its pages from offset from on are not what they were: private mappings lose what was written to theirs.
 func (g *Group) FileCut(ino, from uint64) {
 	g.refetch(ino, from)
 	for _, m := range g.spaces {

@@ -27,7 +27,8 @@ type reservation struct {
 // MapsFiles says that the host maps files into guests' memory, if its pages are not larger than theirs.
 const MapsFiles = true
 
-// coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by itself (coarse_linux.go).
+// coarse reports whether the host's pages are larger than the guest's, so that it cannot map a page of the guest by
+// itself (coarse_linux.go).
 func (r *reservation) coarse() bool { return r.page > emu.PageSize }
 
 // reserve reserves guest addresses up to limit.
@@ -47,8 +48,8 @@ func Available() error { return nil }
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }
 
-// maxProtected is how many pages of a group the host may write-protect for their code's sake: each parts a mapping of the host in three, of which
-// a process may have vm.max_map_count. Tests replace it.
+// maxProtected is how many pages of a group the host may write-protect for their code's sake: each parts a mapping of
+// the host in three, of which a process may have vm.max_map_count. Tests replace it.
 var maxProtected = sync.OnceValue(func() int {
 	limit := 65530 // Linux's default, for hosts that do not tell
 	if text, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
@@ -152,8 +153,10 @@ func (r *reservation) movePages(lo, hi, to emu.Addr, newLen uint64) error {
 	return errOrNil(e)
 }
 
-// moveFrom moves n bytes of one mapping out of a reservation, to a place, or, if that is 0, to one that the host chooses and returns. The addresses stay taken: where they were free for
-// a moment, another thread of this process might get them, and lose what it has there when the reservation takes them back. Linux before 5.7, or 5.13 for files, leaves no choice.
+// moveFrom moves n bytes of one mapping out of a reservation, to a place, or, if that is 0, to one that the host
+// chooses and returns. The addresses stay taken: where they were free for a moment, another thread of this process
+// might get them, and lose what it has there when the reservation takes them back. Linux before 5.7, or 5.13 for files,
+// leaves no choice.
 func moveFrom(from, n, place uintptr) (uintptr, error) {
 	flags := uintptr(unix.MREMAP_MAYMOVE)
 	if place != 0 {
@@ -174,13 +177,14 @@ func moveFrom(from, n, place uintptr) (uintptr, error) {
 	return p, errOrNil(e)
 }
 
-// canLend reports whether pages can be lent: the host has to say which there are. The engine that learns of faults is one for amd64; under qemu-aarch64 a
-// MADV_DONTNEED of pages that were lent left them as they were.
+// canLend reports whether pages can be lent: the host has to say which there are. The engine that learns of faults is
+// one for amd64; under qemu-aarch64 a MADV_DONTNEED of pages that were lent left them as they were.
 func (r *reservation) canLend() bool {
 	return runtime.GOARCH == "amd64" && !r.coarse() && pagemap() >= 0
 }
 
-// give moves the pages of [lo, hi), which the host has in one mapping of private anonymous memory, to the same addresses of to (Linux 5.7).
+// give moves the pages of [lo, hi), which the host has in one mapping of private anonymous memory, to the same
+// addresses of to (Linux 5.7).
 func (r *reservation) give(to *reservation, lo, hi emu.Addr) error {
 	n := uintptr(hi - lo)
 	_, _, e := unix.Syscall6(unix.SYS_MREMAP, r.base+uintptr(lo), n, n,

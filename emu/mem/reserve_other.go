@@ -10,8 +10,9 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// Hosts that are not Linux have memory for guests, but map no files into it: those are copied (coarse.go), and so is what moves. With the
-// build tag "portable" that is so on Linux, too, for tests. What they are asked for is in pages_GOOS.go.
+// Hosts that are not Linux have memory for guests, but map no files into it: those are copied (coarse.go), and so is
+// what moves. With the build tag "portable" that is so on Linux, too, for tests. What they are asked for is in
+// pages_GOOS.go.
 
 // A reservation is the host memory behind a Space.
 type reservation struct {

@@ -40,7 +40,8 @@ const (
 const (
 	// MinAddr is the lowest address that may be mapped (vm.mmap_min_addr).
 	MinAddr emu.Addr = 0x10000
-	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this one.
+	// FirstLimit is the end of the address space at first, MaxAddr that of the largest; Space.Limit is that of this
+	// one.
 	FirstLimit emu.Addr = 1 << 37
 	MaxAddr    emu.Addr = 1 << 45
 	// Guard is reserved below address 0, so that small negative addresses fault too; GuardAbove above the last.
@@ -80,13 +81,17 @@ type VMA struct {
 	File bool
 	// GrowsDown marks a stack made with MAP_GROWSDOWN.
 	GrowsDown bool
-	// Locked says that it was locked (mlock(2)). Wipe and NoFork say that a child has it empty, or not at all (madvise(2)).
+	// Locked says that it was locked (mlock(2)). Wipe and NoFork say that a child has it empty, or not at all
+	// (madvise(2)).
 	Locked, Wipe, NoFork bool
-	// WriteOnly says that it can be read only because x86 cannot tell writing and executing from reading: PROT_READ was not asked for.
+	// WriteOnly says that it can be read only because x86 cannot tell writing and executing from reading: PROT_READ was
+	// not asked for.
 	WriteOnly bool
-	// Advice is other advice of madvise(2). It means nothing here, but mappings that were given other advice are not one.
+	// Advice is other advice of madvise(2). It means nothing here, but mappings that were given other advice are not
+	// one.
 	Advice uint8
-	// back is the file itself, for Fork, and id tells it from others, whatever way it was opened; zero if the host does not say.
+	// back is the file itself, for Fork, and id tells it from others, whatever way it was opened; zero if the host does
+	// not say.
 	back *backing
 	id   fileID
 }
@@ -125,8 +130,8 @@ type Space struct {
 	copies map[emu.Addr]copyState
 	// journal is nil if nothing was ever recorded.
 	journal *journal
-	// borrowed and lent are what a fork did not copy, borrowers those who have some of lent (cow.go). settled is where what was copied last
-	// ends, settling how much that was.
+	// borrowed and lent are what a fork did not copy, borrowers those who have some of lent (cow.go). settled is where
+	// what was copied last ends, settling how much that was.
 	borrowed, lent    []loan
 	borrowers         []*Space
 	settled, settling emu.Addr
@@ -159,8 +164,8 @@ func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 	return m, nil
 }
 
-// Grow moves the address space to where the host has room for limit. The guest does not notice, but Base changes. After ErrLost
-// memory is missing, after another error all is as it was.
+// Grow moves the address space to where the host has room for limit. The guest does not notice, but Base changes. After
+// ErrLost memory is missing, after another error all is as it was.
 func (m *Space) Grow(limit emu.Addr) error {
 	host, err := reserve(limit)
 	if err != nil {
@@ -175,7 +180,8 @@ func (m *Space) Grow(limit emu.Addr) error {
 	return nil
 }
 
-// Close gives the reservation back to the host. Closing m again does nothing: the addresses may be those of something else by then.
+// Close gives the reservation back to the host. Closing m again does nothing: the addresses may be those of something
+// else by then.
 func (m *Space) Close() error {
 	if m.host.size == 0 {
 		return nil
@@ -342,8 +348,8 @@ func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
 	return nil
 }
 
-// onHost returns v with the permissions that its pages have on the host. Those of a shared file are the guest's always: the host knows
-// whether the file may be written to.
+// onHost returns v with the permissions that its pages have on the host. Those of a shared file are the guest's always:
+// the host knows whether the file may be written to.
 func (m *Space) onHost(v VMA) VMA {
 	if m.group.Checked && v.Prot != 0 && !(v.Shared && v.File) {
 		v.Prot = Read | Write

@@ -182,7 +182,8 @@ func TestMove(t *testing.T) {
 	require.Equal(t, make([]byte, 6), got, "fresh pages")
 }
 
-// TestExtend lengthens mappings page by page: each stays one, with its pages and, but for what others may write, the code that was found there.
+// TestExtend lengthens mappings page by page: each stays one, with its pages and, but for what others may write, the
+// code that was found there.
 func TestExtend(t *testing.T) {
 	const pages = 100
 	file := filepath.Join(t.TempDir(), "file")

@@ -10,8 +10,8 @@ import (
 // maxBlock is how many VMAs a block of a vmaList has at most.
 const maxBlock = 128
 
-// A vmaList has VMAs in ascending order, disjoint. It is cut into blocks, none of them empty, so that a change moves few
-// others however many there are.
+// A vmaList has VMAs in ascending order, disjoint. It is cut into blocks, none of them empty, so that a change moves
+// few others however many there are.
 type vmaList struct {
 	blocks [][]VMA
 	// flat is all of it, for who wants a slice; nil since the last change.

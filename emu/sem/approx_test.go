@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// TestApproximations has which elements of registers the approximations write, with each encoding. CPUs of several makers differ in the
-// values, so that no host says it.
+// TestApproximations has which elements of registers the approximations write, with each encoding. CPUs of several
+// makers differ in the values, so that no host says it.
 func TestApproximations(t *testing.T) {
 	space, err := mem.New()
 	require.NoError(t, err)

@@ -5,8 +5,9 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Approximation returns what RCPSS, RSQRTSS, VRCP14SS or VRSQRT14SS makes of an element, both the bits of a number of single precision, with nothing in MXCSR that changes it. An engine whose
-// host does the same may have it execute all instructions of the kind. It returns nil for other instructions.
+// Approximation returns what RCPSS, RSQRTSS, VRCP14SS or VRSQRT14SS makes of an element, both the bits of a number of
+// single precision, with nothing in MXCSR that changes it. An engine whose host does the same may have it execute all
+// instructions of the kind. It returns nil for other instructions.
 func Approximation(op x86.Op) func(x uint32) uint32 {
 	switch op {
 	case x86.RCPSS:

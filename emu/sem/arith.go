@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// An Arithmetic function returns what an operation makes of two operands of size bytes, and the status flags after it; flags are those
-// in front of it. Operands and result have zeros above their size.
+// An Arithmetic function returns what an operation makes of two operands of size bytes, and the status flags after it;
+// flags are those in front of it. Operands and result have zeros above their size.
 type Arithmetic func(a, b uint64, size uint8, flags uint64) (r, after uint64)
 
 const allButCarry = x86.StatusFlags &^ x86.CF
@@ -201,7 +201,8 @@ func compareExchange(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-// compareExchangePair implements CMPXCHG8B and CMPXCHG16B, of two halves of size bytes: with rDX:rAX is compared, rCX:rBX stored.
+// compareExchangePair implements CMPXCHG8B and CMPXCHG16B, of two halves of size bytes: with rDX:rAX is compared,
+// rCX:rBX stored.
 func compareExchangePair(size uint8) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a := guest.EffectiveAddr(c, g)

@@ -23,7 +23,8 @@ func bitRows() rows {
 	}
 }
 
-// bitTest copies a bit of the first operand to CF and replaces it. A bit string in memory goes on beyond the operand, in both directions.
+// bitTest copies a bit of the first operand to CF and replaces it. A bit string in memory goes on beyond the operand,
+// in both directions.
 func bitTest(f func(x, bit uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		index, _ := m.get(c, g, 1)
@@ -61,8 +62,8 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 	}
 }
 
-// scan implements BSF and BSR. "The content of the destination operand is undefined" (SDM Vol. 2, BSF) where the source is 0: CPUs leave it
-// alone.
+// scan implements BSF and BSR. "The content of the destination operand is undefined" (SDM Vol. 2, BSF) where the source
+// is 0: CPUs leave it alone.
 func scan(f func(uint64) int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		x, fault := m.get(c, g, 1)
@@ -142,7 +143,8 @@ func lowestBit(f func(uint64) uint64, carry func(uint64) bool) semantics {
 	}
 }
 
-// zeroHighBits implements BZHI: bits from that on which the third operand's lowest byte tells become 0. CF says that there are none.
+// zeroHighBits implements BZHI: bits from that on which the third operand's lowest byte tells become 0. CF says that
+// there are none.
 func zeroHighBits(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	x, fault := m.get(c, g, 1)
 	if fault != nil {
@@ -156,7 +158,8 @@ func zeroHighBits(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-// extractBits implements BEXTR: the third operand has the first bit in its lowest byte and the number of bits in the next one.
+// extractBits implements BEXTR: the third operand has the first bit in its lowest byte and the number of bits in the
+// next one.
 func extractBits(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 	x, fault := m.get(c, g, 1)
 	if fault != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// PCMPESTRI and its kin compare strings of up to 16 bytes or eight words in vector registers, as their immediate says (SDM Vol. 2, "Imm8
-// Control Byte Operation for PCMPESTRI / PCMPESTRM / PCMPISTRI / PCMPISTRM").
+// PCMPESTRI and its kin compare strings of up to 16 bytes or eight words in vector registers, as their immediate says
+// (SDM Vol. 2, "Imm8 Control Byte Operation for PCMPESTRI / PCMPESTRM / PCMPISTRI / PCMPISTRM").
 
 // A textFormat is the immediate.
 type textFormat uint8
@@ -72,7 +72,8 @@ const (
 	equalOrdered
 )
 
-// compare returns which elements of x are found, a bit for each. The first n of them are valid. They are compared with the first k of set.
+// compare returns which elements of x are found, a bit for each. The first n of them are valid. They are compared with
+// the first k of set.
 func (t textFormat) compare(set, x *text, k, n int) (found uint16) {
 	for i := range t.elements() {
 		if t.matches(set, x, k, n, i) {
@@ -82,7 +83,8 @@ func (t textFormat) compare(set, x *text, k, n int) (found uint16) {
 	return found
 }
 
-// matches reports whether element i of x is found. What is said of elements that are not valid depends on the aggregation.
+// matches reports whether element i of x is found. What is said of elements that are not valid depends on the
+// aggregation.
 func (t textFormat) matches(set, x *text, k, n, i int) bool {
 	switch t.aggregate() {
 	case equalAny:
@@ -120,8 +122,8 @@ func (t textFormat) polarized(found uint16, n int) uint16 {
 	return found
 }
 
-// comparesStrings returns the semantics of PCMPESTRI and its kin. explicit says that RAX and RDX have the lengths, index that the result
-// goes to RCX rather than to XMM0.
+// comparesStrings returns the semantics of PCMPESTRI and its kin. explicit says that RAX and RDX have the lengths,
+// index that the result goes to RCX rather than to XMM0.
 func comparesStrings(explicit, index bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		second, _, fault := m.laneArg(c, g, 1)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCompareString has what C libraries use the instructions for: zeros end strings, and the index is that of the first element found.
+// TestCompareString has what C libraries use the instructions for: zeros end strings, and the index is that of the
+// first element found.
 func TestCompareString(t *testing.T) {
 	for _, test := range []struct {
 		format textFormat

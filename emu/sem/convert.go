@@ -49,8 +49,8 @@ func convertElements(v *vec, n, from, to int, f conversion, mode soft.Mode) (r v
 	return r, status
 }
 
-// converts returns the semantics of an instruction that converts elements of size from to others of size to. It has as many as its larger
-// operand holds; what the result has less becomes zero.
+// converts returns the semantics of an instruction that converts elements of size from to others of size to. It has as
+// many as its larger operand holds; what the result has less becomes zero.
 func converts(from, to int, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var v vec
@@ -63,8 +63,8 @@ func converts(from, to int, f conversion) semantics {
 	}
 }
 
-// convertsScalar returns the semantics of an instruction that replaces the lowest element of its first source by another of size to, made of the
-// lowest element of its last source.
+// convertsScalar returns the semantics of an instruction that replaces the lowest element of its first source by
+// another of size to, made of the lowest element of its last source.
 func convertsScalar(from, to uint8, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last := lastSource(g)
@@ -132,8 +132,8 @@ func (m *Machine) toHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.storeVec(c, g, v.lane(0), v.lane(1))
 }
 
-// fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become numbers. With memory they are
-// no MMX instructions.
+// fromMMX returns the semantics of CVTPI2PS and CVTPI2PD: two integers of an MMX register, or of memory, become
+// numbers. With memory they are no MMX instructions.
 func (p precision) fromMMX(f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		mmx := g.Args[1].Kind != x86.ArgMem
@@ -157,8 +157,8 @@ func (p precision) fromMMX(f conversion) semantics {
 	}
 }
 
-// toMMX returns the semantics of CVTPS2PI and its kin: two numbers become integers in an MMX register. The x87 state becomes MMX's even if
-// an exception is not masked.
+// toMMX returns the semantics of CVTPS2PI and its kin: two numbers become integers in an MMX register. The x87 state
+// becomes MMX's even if an exception is not masked.
 func (p precision) toMMX(f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if fault := pendingMMX(c); fault != nil {

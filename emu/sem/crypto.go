@@ -14,11 +14,12 @@ import (
 // substitutes and restores are the S-box of AES and its inverse.
 var substitutes, restores = makeBoxes()
 
-// mixed and unmixed have what MixColumns and InvMixColumns make of a column of which the first byte alone is not 0. Another byte makes the
-// same, rotated.
+// mixed and unmixed have what MixColumns and InvMixColumns make of a column of which the first byte alone is not 0.
+// Another byte makes the same, rotated.
 var mixed, unmixed = makeColumns(2, 1, 1, 3), makeColumns(14, 9, 13, 11)
 
-// makeBoxes computes the S-box, which takes a byte to its inverse in GF(2⁸), and that to an affine function of it (FIPS 197, 5.1.1).
+// makeBoxes computes the S-box, which takes a byte to its inverse in GF(2⁸), and that to an affine function of it (FIPS
+// 197, 5.1.1).
 func makeBoxes() (box, inverse [256]byte) {
 	for x := range 256 {
 		b := inverses[x]

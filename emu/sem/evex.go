@@ -10,11 +10,13 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Instructions with an EVEX prefix (SDM Vol. 1, "Programming with Intel AVX-512"). The functions here read and write their operands: vectors of
-// 16 to 64 bytes, of which a mask register may select elements, and memory that may be one element for all places. A function that makes
-// semantics (evexWords and those behind it) takes one that computes, and knows nothing of all that.
+// Instructions with an EVEX prefix (SDM Vol. 1, "Programming with Intel AVX-512"). The functions here read and write
+// their operands: vectors of 16 to 64 bytes, of which a mask register may select elements, and memory that may be one
+// element for all places. A function that makes semantics (evexWords and those behind it) takes one that computes, and
+// knows nothing of all that.
 
-// A wide is what a register of 512 bits holds, or a part of it: its 64-bit words, the lowest first. What an operand does not have is zero.
+// A wide is what a register of 512 bits holds, or a part of it: its 64-bit words, the lowest first. What an operand
+// does not have is zero.
 type wide [8]uint64
 
 // element returns element i of v, of size bytes; setElement writes it.
@@ -141,7 +143,8 @@ func (m *Machine) maskedLoad(a emu.Addr, selected uint64, size int) (v wide, f *
 	return v, nil
 }
 
-// concludeWide ends an instruction that computed v: g's first operand gets the elements that are selected, in a register or in memory.
+// concludeWide ends an instruction that computed v: g's first operand gets the elements that are selected, in a
+// register or in memory.
 func (m *Machine) concludeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 	o := &g.Args[0]
 	if o.Kind == x86.ArgMem {
@@ -167,7 +170,8 @@ func (m *Machine) concludeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 	return nil
 }
 
-// merge has the elements of v, of size bytes, that are not selected stay what they are in g's first operand, or become zero.
+// merge has the elements of v, of size bytes, that are not selected stay what they are in g's first operand, or become
+// zero.
 func merge(c *emu.CPU, g *guest.Insn, v *wide, size int) {
 	var old wide
 	if !g.Zeroing {
@@ -181,7 +185,8 @@ func merge(c *emu.CPU, g *guest.Insn, v *wide, size int) {
 	}
 }
 
-// storeWide writes v to g's first operand, which is in memory: the elements that are selected, or none if one of them faults.
+// storeWide writes v to g's first operand, which is in memory: the elements that are selected, or none if one of them
+// faults.
 func (m *Machine) storeWide(c *emu.CPU, g *guest.Insn, v *wide) *emu.Fault {
 	a, b := guest.EffectiveAddr(c, g), v.bytes()
 	selected := guest.Opmask(c, g)
@@ -217,14 +222,15 @@ func (m *Machine) storable(g *guest.Insn, a emu.Addr, selected uint64) *emu.Faul
 	return m.unwritable(a, selected&(^uint64(0)>>(64-g.Elements())), g.ElementSize(0))
 }
 
-// concludeMask ends an instruction whose result is a mask, in g's first operand: bits of elements that are not selected are zero, as are those
-// beyond the elements.
+// concludeMask ends an instruction whose result is a mask, in g's first operand: bits of elements that are not selected
+// are zero, as are those beyond the elements.
 func concludeMask(c *emu.CPU, g *guest.Insn, k uint64) *emu.Fault {
 	setMaskReg(c.FP, g.Args[0].Reg, k&guest.Opmask(c, g))
 	return nil
 }
 
-// firstWide returns which operand of g is the first of its two sources: the one in front of the last but for an immediate.
+// firstWide returns which operand of g is the first of its two sources: the one in front of the last but for an
+// immediate.
 func firstWide(g *guest.Insn) int { return lastSource(g) - 1 }
 
 // wideArgs reads the two sources of g, its last operands but for an immediate. The first is a register.
@@ -234,7 +240,8 @@ func (m *Machine) wideArgs(c *emu.CPU, g *guest.Insn) (a, b wide, f *emu.Fault) 
 	return wideReg(c.FP, g.Args[first].Reg, g.VectorLen()), b, f
 }
 
-// evexWords returns the semantics of an instruction that makes each 64-bit word of its result of the same words of two sources.
+// evexWords returns the semantics of an instruction that makes each 64-bit word of its result of the same words of two
+// sources.
 func evexWords(f func(a, b uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a, b, fault := m.wideArgs(c, g)
@@ -257,8 +264,8 @@ func evexEachWord(f func(uint64) uint64) semantics {
 	})
 }
 
-// evexLanes returns the semantics of an instruction that makes each lane of its result of the same lanes of two sources and an immediate, of
-// which each further lane takes other bits, that many further up. 0 has all take the same.
+// evexLanes returns the semantics of an instruction that makes each lane of its result of the same lanes of two sources
+// and an immediate, of which each further lane takes other bits, that many further up. 0 has all take the same.
 func evexLanes(f func(a, b lane, imm uint8) lane, bits int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a, b, fault := m.wideArgs(c, g)
@@ -347,7 +354,8 @@ func evexRaise(c *emu.CPU, g *guest.Insn, status uint16) *emu.Fault {
 	return raise(c, status)
 }
 
-// evexPacked returns the semantics of an instruction that applies functions to the elements with even and odd numbers that are selected.
+// evexPacked returns the semantics of an instruction that applies functions to the elements with even and odd numbers
+// that are selected.
 func (p precision) evexPacked(even, odd floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		b, fault := m.wideArg(c, g, lastSource(g))
@@ -375,8 +383,8 @@ func (p precision) evexPacked(even, odd floatOp) semantics {
 	}
 }
 
-// evexScalar returns the semantics of an instruction that applies f to the lowest elements, if the mask selects them. The others are those of the
-// first source.
+// evexScalar returns the semantics of an instruction that applies f to the lowest elements, if the mask selects them.
+// The others are those of the first source.
 func (p precision) evexScalar(f floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last := lastSource(g)
@@ -406,8 +414,8 @@ func (m *Machine) evexScalarArg(c *emu.CPU, g *guest.Insn, arg, size int) (uint6
 	return m.Load(guest.EffectiveAddr(c, g), uint8(size))
 }
 
-// concludeEVEXScalar ends an instruction whose result has x as its lowest element, of size bytes, if the mask selects that, and is operand rest
-// of g else, a register.
+// concludeEVEXScalar ends an instruction whose result has x as its lowest element, of size bytes, if the mask selects
+// that, and is operand rest of g else, a register.
 func concludeEVEXScalar(c *emu.CPU, g *guest.Insn, rest int, x uint64, size int) *emu.Fault {
 	to := g.Args[0].Reg
 	v := wideReg(c.FP, g.Args[rest].Reg, 16)

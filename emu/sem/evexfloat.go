@@ -7,7 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The floating-point instructions with an EVEX prefix: elements that are not selected are not computed, and raise nothing.
+// The floating-point instructions with an EVEX prefix: elements that are not selected are not computed, and raise
+// nothing.
 
 // An immediateOp is a floatOp that an immediate says more about.
 type immediateOp = func(x, y uint64, imm uint8, mode soft.Mode) (uint64, uint16)
@@ -193,8 +194,8 @@ func (m *Machine) evexToHalf(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.concludeWide(c, g, &v)
 }
 
-// evexScalarConverts returns the semantics of an instruction that replaces the lowest element of its first source by another of size to, made of the
-// lowest element of its last source.
+// evexScalarConverts returns the semantics of an instruction that replaces the lowest element of its first source by
+// another of size to, made of the lowest element of its last source.
 func evexScalarConverts(from, to int, f conversion) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var x uint64

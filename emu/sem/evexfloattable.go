@@ -88,7 +88,8 @@ func fromUint32(f fromInt) conversion {
 	return func(x uint64, mode soft.Mode) (uint64, uint16) { return f(int64(uint32(x)), mode) }
 }
 
-// evexToIntegers returns the rows of a conversion of elements of size from to integers of size to, and of that which truncates.
+// evexToIntegers returns the rows of a conversion of elements of size from to integers of size to, and of that which
+// truncates.
 func evexToIntegers(rounding, truncated x86.Op, from, to int, f toIntegerOp) rows {
 	convert := ofWidth(f, uint(8*to))
 	return rows{rounding: {evex: evexConverts(from, to, convert)}, truncated: {evex: evexConverts(from, to, truncating(convert))}}

@@ -8,9 +8,11 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// What CPUs with AVX-512 have beyond F, CD, BW, DQ and VL since Ice Lake and Zen 4: IFMA, VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ, VAES, VPCLMULQDQ.
+// What CPUs with AVX-512 have beyond F, CD, BW, DQ and VL since Ice Lake and Zen 4: IFMA, VBMI, VBMI2, VNNI, BITALG,
+// VPOPCNTDQ, VAES, VPCLMULQDQ.
 
-// multiplyAdd52Low is VPMADD52LUQ: the lower half of a product of numbers of 52 bits is added. multiplyAdd52High adds the upper half.
+// multiplyAdd52Low is VPMADD52LUQ: the lower half of a product of numbers of 52 bits is added. multiplyAdd52High adds
+// the upper half.
 func multiplyAdd52Low(_ *guest.Insn, sum, a, b *wide) (v wide) {
 	for i := range v {
 		v[i] = sum[i] + a[i]*b[i]&(1<<52-1)
@@ -26,7 +28,8 @@ func multiplyAdd52High(_ *guest.Insn, sum, a, b *wide) (v wide) {
 	return v
 }
 
-// dotProducts returns what VPDPBUSD and its kin do: products of parts of doublewords are added to doublewords; or up to what they hold.
+// dotProducts returns what VPDPBUSD and its kin do: products of parts of doublewords are added to doublewords; or up to
+// what they hold.
 func dotProducts(products func(a, b uint32) int64, saturates bool) func(g *guest.Insn, sum, a, b *wide) wide {
 	return func(_ *guest.Insn, sum, a, b *wide) (v wide) {
 		for i := range 16 {
@@ -62,7 +65,8 @@ func onesOf(size int) func(uint64) uint64 {
 	}
 }
 
-// selectBits implements VPSHUFBITQMB: each byte of the second source numbers a bit of the word of the first one that stands in its place.
+// selectBits implements VPSHUFBITQMB: each byte of the second source numbers a bit of the word of the first one that
+// stands in its place.
 func (m *Machine) selectBits(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	a, b, fault := m.wideArgs(c, g)
 	if fault != nil {
@@ -97,7 +101,8 @@ func doubleShiftRight(a, b, n uint64, size int) uint64 {
 	return a>>n | b<<1<<(width-1-n)
 }
 
-// doubleShift returns the semantics of VPSHLDD and its kin, which shift by an immediate, and doubleShiftEach those of VPSHLDVD and its kin.
+// doubleShift returns the semantics of VPSHLDD and its kin, which shift by an immediate, and doubleShiftEach those of
+// VPSHLDVD and its kin.
 func doubleShift(size int, f func(a, b, n uint64, size int) uint64) semantics {
 	return evexVectors(func(g *guest.Insn, a, b *wide) (v wide) {
 		for i := range g.VectorLen() / size {

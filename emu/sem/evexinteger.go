@@ -11,8 +11,8 @@ import (
 
 // Instructions of AVX-512 on integers that have no counterpart in AVX.
 
-// evexElements returns the semantics of an instruction that makes each element of its result of the same elements of two sources, all of them of
-// size bytes.
+// evexElements returns the semantics of an instruction that makes each element of its result of the same elements of
+// two sources, all of them of size bytes.
 func evexElements(size int, f func(a, b uint64) uint64) semantics {
 	return evexVectors(func(g *guest.Insn, a, b *wide) (v wide) {
 		for i := range g.VectorLen() / size {
@@ -22,7 +22,8 @@ func evexElements(size int, f func(a, b uint64) uint64) semantics {
 	})
 }
 
-// predicateHolds reports whether VPCMP's predicate imm holds for numbers that cmp.Compare has ordered (SDM Vol. 2, VPCMPD).
+// predicateHolds reports whether VPCMP's predicate imm holds for numbers that cmp.Compare has ordered (SDM Vol. 2,
+// VPCMPD).
 func predicateHolds(imm uint8, order int) bool {
 	holds := false
 	switch imm & 3 {
@@ -53,8 +54,8 @@ func isGreater(a, b uint64, size int, _ uint8) bool {
 func hasCommon(a, b uint64, _ int, _ uint8) bool   { return a&b != 0 }
 func hasNoCommon(a, b uint64, _ int, _ uint8) bool { return a&b == 0 }
 
-// evexCompares returns the semantics of an instruction that makes a mask: a bit says whether f holds for elements of two sources, which have size
-// bytes.
+// evexCompares returns the semantics of an instruction that makes a mask: a bit says whether f holds for elements of
+// two sources, which have size bytes.
 func evexCompares(f func(a, b uint64, size int, imm uint8) bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		a, b, fault := m.wideArgs(c, g)
@@ -83,7 +84,8 @@ func signsToMask(size int) semantics {
 	}
 }
 
-// maskToElements returns the semantics of VPMOVM2B and its kin: elements of size bytes are ones where a mask's bits are set.
+// maskToElements returns the semantics of VPMOVM2B and its kin: elements of size bytes are ones where a mask's bits are
+// set.
 func maskToElements(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var v wide
@@ -95,7 +97,8 @@ func maskToElements(size int) semantics {
 	}
 }
 
-// repeatsMask returns the semantics of VPBROADCASTMB2Q and VPBROADCASTMW2D: a mask of width bits becomes every element of size bytes.
+// repeatsMask returns the semantics of VPBROADCASTMB2Q and VPBROADCASTMW2D: a mask of width bits becomes every element
+// of size bytes.
 func repeatsMask(width, size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var v wide
@@ -106,7 +109,8 @@ func repeatsMask(width, size int) semantics {
 	}
 }
 
-// evexShifts returns the semantics of an instruction that shifts all elements by an immediate, or by the lowest word of its last operand.
+// evexShifts returns the semantics of an instruction that shifts all elements by an immediate, or by the lowest word of
+// its last operand.
 func evexShifts(f func(x, n uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		from, n := int(g.NArgs)-2, uint64(uint8(g.Imm))
@@ -192,8 +196,8 @@ func ternaryLogic(g *guest.Insn, result, a, b *wide) (v wide) {
 // sameAs has ones where x has the lowest bit of by.
 func sameAs(x uint64, by int) uint64 { return ^(x ^ -uint64(by&1)) }
 
-// blockSums implements VDBPSADBW: the immediate shuffles the doublewords of each of the second source's lanes. Four bytes from two places on, and
-// the same of the first source, are compared.
+// blockSums implements VDBPSADBW: the immediate shuffles the doublewords of each of the second source's lanes. Four
+// bytes from two places on, and the same of the first source, are compared.
 func blockSums(a, b lane, imm uint8) lane {
 	from, with := a.bytes(), shuffleDwords(b, imm).bytes()
 	var r [2]uint64

@@ -10,8 +10,9 @@ import (
 
 // Instructions with an EVEX prefix whose elements lie elsewhere in memory, or in a register, than in the result.
 
-// evexGather returns the semantics of a gather of elements of size bytes. Elements in front of one that faults are done and their bits of the mask
-// clear, so that the instruction goes on behind them when it is executed again (SDM Vol. 2, VPGATHERDD). In the end the mask is zero.
+// evexGather returns the semantics of a gather of elements of size bytes. Elements in front of one that faults are done
+// and their bits of the mask clear, so that the instruction goes on behind them when it is executed again (SDM Vol. 2,
+// VPGATHERDD). In the end the mask is zero.
 func evexGather(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		to, selected := g.Args[0].Reg, guest.Opmask(c, g)
@@ -58,7 +59,8 @@ func evexScatter(size int) semantics {
 	}
 }
 
-// compress implements VPCOMPRESSD and its kin: the elements that are selected lie side by side in the result, or in memory, which has no others.
+// compress implements VPCOMPRESSD and its kin: the elements that are selected lie side by side in the result, or in
+// memory, which has no others.
 func (m *Machine) compress(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	size, selected := g.ElementSize(1), guest.Opmask(c, g)
 	from := wideReg(c.FP, g.Args[1].Reg, g.VectorLen())

@@ -8,8 +8,8 @@ import (
 
 // Instructions with an EVEX prefix that move one element, or half of a lane.
 
-// evexMoveScalar returns the semantics of VMOVSS and VMOVSD, of size bytes: a load clears the other elements, a move between registers takes the
-// first source's.
+// evexMoveScalar returns the semantics of VMOVSS and VMOVSD, of size bytes: a load clears the other elements, a move
+// between registers takes the first source's.
 func evexMoveScalar(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last, selected := int(g.NArgs)-1, guest.Opmask(c, g) != 0
@@ -78,7 +78,8 @@ func (m *Machine) evexMoveWord(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.put(c, g, 0, x)
 }
 
-// evexInsert returns the semantics of VPINSRB and its kin, evexExtract of VPEXTRB and its kin, with elements of size bytes.
+// evexInsert returns the semantics of VPINSRB and its kin, evexExtract of VPEXTRB and its kin, with elements of size
+// bytes.
 func evexInsert(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		x, fault := m.evexWord(c, g, 2)

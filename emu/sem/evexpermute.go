@@ -58,11 +58,13 @@ func permuteTwo(g *guest.Insn, by, a, b *wide) (v wide) {
 	return v
 }
 
-// permuteByResult is VPERMI2D and its kin, which replace the numbers, permuteToFirst VPERMT2D and its kin, which replace the first vector.
+// permuteByResult is VPERMI2D and its kin, which replace the numbers, permuteToFirst VPERMT2D and its kin, which
+// replace the first vector.
 func permuteByResult(g *guest.Insn, result, a, b *wide) wide { return permuteTwo(g, result, a, b) }
 func permuteToFirst(g *guest.Insn, result, a, b *wide) wide  { return permuteTwo(g, a, result, b) }
 
-// alignElements implements VALIGND and VALIGNQ: elements from that on which the immediate numbers, of the second source and then the first one.
+// alignElements implements VALIGND and VALIGNQ: elements from that on which the immediate numbers, of the second source
+// and then the first one.
 func alignElements(g *guest.Insn, a, b *wide) (v wide) {
 	n, size := g.Elements(), g.ElementSize(0)
 	for i := range n {
@@ -75,7 +77,8 @@ func alignElements(g *guest.Insn, a, b *wide) (v wide) {
 	return v
 }
 
-// shuffleLanes implements VSHUFF32X4 and its kin: the lower half of the lanes are the first source's, the upper half the second one's.
+// shuffleLanes implements VSHUFF32X4 and its kin: the lower half of the lanes are the first source's, the upper half
+// the second one's.
 func shuffleLanes(g *guest.Insn, a, b *wide) (v wide) {
 	n := g.VectorLen() / 16
 	width := n / 2 // bits of the immediate that number a lane
@@ -89,7 +92,8 @@ func shuffleLanes(g *guest.Insn, a, b *wide) (v wide) {
 	return v
 }
 
-// insertPart implements VINSERTF32X4 and its kin: a part of the first source is replaced by the second one, which has its size.
+// insertPart implements VINSERTF32X4 and its kin: a part of the first source is replaced by the second one, which has
+// its size.
 func insertPart(g *guest.Insn, a, b *wide) wide {
 	words := g.OperandSize(2) / 8
 	at := int(g.Imm) & (g.VectorLen()/8/words - 1) * words
@@ -129,7 +133,8 @@ func evexRepeats(size int) semantics {
 	}
 }
 
-// evexBlend implements VPBLENDMD and its kin: what the mask selects is the second source's, the rest is the first one's, or zero.
+// evexBlend implements VPBLENDMD and its kin: what the mask selects is the second source's, the rest is the first
+// one's, or zero.
 func (m *Machine) evexBlend(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	a, b, fault := m.wideArgs(c, g)
 	if fault != nil {

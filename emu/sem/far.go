@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/guest"
 )
 
-// Far transfers (SDM Vol. 2, IRET, RET, JMP) stay in the segment of 64-bit code: there is nowhere else to go but to 32-bit code. IRET gives a
-// thread registers that it lacks another way for, all of them together: Wine does so.
+// Far transfers (SDM Vol. 2, IRET, RET, JMP) stay in the segment of 64-bit code: there is nowhere else to go but to
+// 32-bit code. IRET gives a thread registers that it lacks another way for, all of them together: Wine does so.
 
 // code32 is Linux's selector of 32-bit code.
 const code32 = 0x23

@@ -9,8 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The floating-point instructions of SSE and AVX. Package soft computes elements; the functions here take vectors apart, and collect what
-// exceptions their elements raised.
+// The floating-point instructions of SSE and AVX. Package soft computes elements; the functions here take vectors
+// apart, and collect what exceptions their elements raised.
 
 // A floatOp makes an element of a result of one element of each source, and of MXCSR. It returns exceptions, too.
 type floatOp = func(x, y uint64, mode soft.Mode) (uint64, uint16)
@@ -20,8 +20,8 @@ func mxcsr(x *emu.XState) soft.Mode {
 	return soft.Mode(binary.LittleEndian.Uint32(x[emu.XOffMXCSR:]))
 }
 
-// raise adds the exceptions that the elements of an instruction raised to MXCSR, and returns the fault of those that are not masked. With a
-// fault, the flags are all that an instruction changes.
+// raise adds the exceptions that the elements of an instruction raised to MXCSR, and returns the fault of those that
+// are not masked. With a fault, the flags are all that an instruction changes.
 func raise(c *emu.CPU, status uint16) *emu.Fault {
 	if status == 0 {
 		return nil
@@ -29,7 +29,8 @@ func raise(c *emu.CPU, status uint16) *emu.Fault {
 	return raiseSteps(c, operandsFirst(mxcsr(c.FP), status))
 }
 
-// Raise adds the exceptions of an instruction with one element to MXCSR, and returns the fault of those that are not masked.
+// Raise adds the exceptions of an instruction with one element to MXCSR, and returns the fault of those that are not
+// masked.
 func Raise(c *emu.CPU, status uint16) *emu.Fault { return raise(c, status) }
 
 // raiseSteps is raise of exceptions of several steps, for each of which operandsFirst was asked.
@@ -42,8 +43,9 @@ func raiseSteps(c *emu.CPU, status uint16) *emu.Fault {
 	return nil
 }
 
-// operandsFirst returns what is raised of the exceptions of all elements: those of operands are found before any result is computed, so that
-// there are no others if one of them is not masked (SDM Vol. 1, "SIMD Floating-Point Exception Conditions").
+// operandsFirst returns what is raised of the exceptions of all elements: those of operands are found before any result
+// is computed, so that there are no others if one of them is not masked (SDM Vol. 1, "SIMD Floating-Point Exception
+// Conditions").
 func operandsFirst(mode soft.Mode, status uint16) uint16 {
 	const before = soft.IE | soft.DE | soft.ZE
 	if mode.Unmasked(status&before) != 0 {
@@ -52,7 +54,8 @@ func operandsFirst(mode soft.Mode, status uint16) uint16 {
 	return status
 }
 
-// Vectors are handed on by pointers here, and scalars are not taken for vectors: copies of vectors wait for the stores of their words.
+// Vectors are handed on by pointers here, and scalars are not taken for vectors: copies of vectors wait for the stores
+// of their words.
 
 // conclude ends a floating-point instruction that has the result v, unless one of its exceptions is not masked.
 func conclude(c *emu.CPU, g *guest.Insn, v *vec, status uint16) *emu.Fault {
@@ -97,8 +100,8 @@ func (m *Machine) floatArg(c *emu.CPU, g *guest.Insn, arg int, v *vec) *emu.Faul
 	return f
 }
 
-// floatArgs reads the two sources of g, its last operands but for an immediate. The first is a register: a legacy encoding replaces it by
-// the result.
+// floatArgs reads the two sources of g, its last operands but for an immediate. The first is a register: a legacy
+// encoding replaces it by the result.
 func (m *Machine) floatArgs(c *emu.CPU, g *guest.Insn, a, b *vec) *emu.Fault {
 	last := lastSource(g)
 	_ = m.floatArg(c, g, last-1, a)
@@ -114,8 +117,8 @@ func (m *Machine) scalarArg(c *emu.CPU, g *guest.Insn, arg int, size uint8) (uin
 	return m.Load(guest.EffectiveAddr(c, g), size)
 }
 
-// concludeScalar ends a floating-point instruction whose result has x as its lowest element, of size bytes, and is operand rest of g else,
-// a register that a legacy encoding replaces; unless one of its exceptions is not masked.
+// concludeScalar ends a floating-point instruction whose result has x as its lowest element, of size bytes, and is
+// operand rest of g else, a register that a legacy encoding replaces; unless one of its exceptions is not masked.
 func concludeScalar(c *emu.CPU, g *guest.Insn, rest int, x uint64, size uint8, status uint16) *emu.Fault {
 	if f := raise(c, status); f != nil {
 		return f
@@ -187,7 +190,8 @@ func pairsInWords(a, b []uint64, even, odd floatOp, mode soft.Mode) (status uint
 	return status
 }
 
-// scalar returns the semantics of an instruction that applies f to the lowest elements. The others are those of the first source.
+// scalar returns the semantics of an instruction that applies f to the lowest elements. The others are those of the
+// first source.
 func (p precision) scalar(f floatOp) semantics {
 	size := uint8(p.size)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -212,8 +216,8 @@ func approximation(f func(uint32) uint32) floatOp {
 	return func(_, y uint64, _ soft.Mode) (uint64, uint16) { return uint64(f(uint32(y))), 0 }
 }
 
-// horizontal returns the semantics of an instruction that applies f to neighbouring elements: in each lane, those of the first source give
-// the lower half of the result, those of the second one the upper half.
+// horizontal returns the semantics of an instruction that applies f to neighbouring elements: in each lane, those of
+// the first source give the lower half of the result, those of the second one the upper half.
 func (p precision) horizontal(f floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var a, b vec
@@ -237,9 +241,9 @@ func (p precision) horizontal(f floatOp) semantics {
 	}
 }
 
-// dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half which elements of the
-// result are their sum. Products are computed before sums, and sums before their sum. On Intel's CPUs each element has a sum of its own: of
-// several NaNs it is the first one of its order.
+// dotProduct implements DPPS and DPPD: the upper half of the immediate says which products are added, the lower half
+// which elements of the result are their sum. Products are computed before sums, and sums before their sum. On Intel's
+// CPUs each element has a sum of its own: of several NaNs it is the first one of its order.
 func (p precision) dotProduct(multiply, add floatOp) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		var a, b vec
@@ -297,8 +301,8 @@ func (s *stepwise) step(n int, f func(i int) (uint64, uint16)) (r [8]uint64) {
 	return r
 }
 
-// rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and whether an inexact
-// result is an exception.
+// rounding implements ROUNDPS and its kin: the immediate has a rounding control, or says that MXCSR's counts, and
+// whether an inexact result is an exception.
 func (p precision) rounding(round conversion, shape func(p precision, f floatOp) semantics) semantics {
 	var ways [16]semantics
 	for imm := range ways {

@@ -90,7 +90,8 @@ func TestFloatUpperElements(t *testing.T) {
 	}
 }
 
-// TestUnmaskedExceptions has what instructions change whose exceptions are not masked: flags of MXCSR, and registers never.
+// TestUnmaskedExceptions has what instructions change whose exceptions are not masked: flags of MXCSR, and registers
+// never.
 func TestUnmaskedExceptions(t *testing.T) {
 	const (
 		all      = 0x1f80

@@ -24,8 +24,8 @@ const (
 	unordered = 1 << soft.Unordered
 )
 
-// predicates are the first 16 of CMPPS (SDM Vol. 2, CMPPD, "Comparison Predicate for CMPPD Instruction"). The other 16 are the same, signaling
-// where these are not and the other way round.
+// predicates are the first 16 of CMPPS (SDM Vol. 2, CMPPD, "Comparison Predicate for CMPPD Instruction"). The other 16
+// are the same, signaling where these are not and the other way round.
 var predicates = [16]predicate{
 	{equal, false}, {less, true}, {less | equal, true}, {unordered, false},
 	{less | greater | unordered, false}, {equal | greater | unordered, true}, {greater | unordered, true}, {less | equal | greater, false},

@@ -10,7 +10,8 @@ import (
 // A fusedOp is x * y + z, rounded once.
 type fusedOp = func(x, y, z uint64, mode soft.Mode) (uint64, uint16)
 
-// A fusedSign says what an FMA instruction negates: the product, and the addend of elements with even and with odd numbers.
+// A fusedSign says what an FMA instruction negates: the product, and the addend of elements with even and with odd
+// numbers.
 type fusedSign struct{ product, even, odd bool }
 
 // Their names say add and subtract; of two in one name the first is that of odd elements.

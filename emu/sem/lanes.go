@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The functions here make the semantics of vector instructions out of functions on values. Those take and return 64-bit words or lanes,
-// and know nothing of operands.
+// The functions here make the semantics of vector instructions out of functions on values. Those take and return 64-bit
+// words or lanes, and know nothing of operands.
 
 // A lane is 128 bits of a vector: most instructions of AVX do to each of two lanes what SSE's do to one.
 type lane struct{ low, high uint64 }
@@ -20,8 +20,8 @@ func (l lane) bytes() (b [16]byte) {
 	return b
 }
 
-// laneOf returns the lane that memory has as b, putLane writes it. Both access words, as all of this package does to what vectors are in:
-// a CPU has to wait when it reads what smaller stores wrote.
+// laneOf returns the lane that memory has as b, putLane writes it. Both access words, as all of this package does to
+// what vectors are in: a CPU has to wait when it reads what smaller stores wrote.
 func laneOf(b *[16]byte) lane {
 	return lane{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
 }
@@ -40,7 +40,8 @@ func highLane(x *emu.XState, r x86.Reg) *[16]byte {
 	return (*[16]byte)(x[emu.XOffYMMH+16*int(r&15):])
 }
 
-// setLanes writes the result of g, a vector register. What is not g's to change stays with a legacy encoding, and becomes zero with VEX.
+// setLanes writes the result of g, a vector register. What is not g's to change stays with a legacy encoding, and
+// becomes zero with VEX.
 func setLanes(c *emu.CPU, g *guest.Insn, low, high lane) {
 	o := &g.Args[0]
 	putLane(lowLane(c.FP, o.Reg), low)
@@ -88,7 +89,8 @@ func (m *Machine) vecArgs(c *emu.CPU, g *guest.Insn) (a, b vec, f *emu.Fault) {
 	return vecReg(c.FP, g.Args[first].Reg), b, f
 }
 
-// words returns the semantics of an instruction that makes each 64-bit word of its result of the same words of two sources.
+// words returns the semantics of an instruction that makes each 64-bit word of its result of the same words of two
+// sources.
 func words(f func(a, b uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if g.Args[0].Kind == x86.ArgMMX {
@@ -110,7 +112,8 @@ func words(f func(a, b uint64) uint64) semantics {
 	}
 }
 
-// eachWord returns the semantics of an instruction that makes each 64-bit word of its result of the same word of its only source.
+// eachWord returns the semantics of an instruction that makes each 64-bit word of its result of the same word of its
+// only source.
 func eachWord(f func(uint64) uint64) semantics {
 	onLanes := eachLane(func(l lane) lane { return lane{f(l.low), f(l.high)} })
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -121,8 +124,9 @@ func eachWord(f func(uint64) uint64) semantics {
 	}
 }
 
-// pairs returns the semantics of an instruction that makes the lower word of each lane of its result of the two words of that lane of its
-// first source, and the upper one of those of its second source. With MMX registers the sources are words themselves.
+// pairs returns the semantics of an instruction that makes the lower word of each lane of its result of the two words
+// of that lane of its first source, and the upper one of those of its second source. With MMX registers the sources are
+// words themselves.
 func pairs(f func(low, high uint64) uint64) semantics {
 	onLanes := lanes(func(a, b lane) lane { return lane{f(a.low, a.high), f(b.low, b.high)} })
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -151,7 +155,8 @@ func lanes(f func(a, b lane) lane) semantics {
 	}
 }
 
-// lanesBy is lanes for an instruction with an immediate, of which the upper lane takes other bits, that many further up.
+// lanesBy is lanes for an instruction with an immediate, of which the upper lane takes other bits, that many further
+// up.
 func lanesBy(f func(a, b lane, imm uint8) lane, bits int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		first := firstSource(g)
@@ -169,7 +174,8 @@ func lanesBy(f func(a, b lane, imm uint8) lane, bits int) semantics {
 	}
 }
 
-// eachLane returns the semantics of an instruction that makes each lane of its result of the same lane of its only source.
+// eachLane returns the semantics of an instruction that makes each lane of its result of the same lane of its only
+// source.
 func eachLane(f func(lane) lane) semantics {
 	return eachLaneBy(func(l lane, _ uint8) lane { return f(l) }, 0)
 }
@@ -195,7 +201,8 @@ func both(legacy, vex x86.Op, f semantics) rows {
 	return rows{legacy: {plain: f}, vex: {plain: f}}
 }
 
-// wordwise returns the rows of an instruction that makes each 64-bit word of its result of the same words of two sources.
+// wordwise returns the rows of an instruction that makes each 64-bit word of its result of the same words of two
+// sources.
 func wordwise(legacy, vex x86.Op, f func(a, b uint64) uint64) rows {
 	return rows{legacy: {plain: words(f), words: f}, vex: {plain: words(f), words: f}}
 }

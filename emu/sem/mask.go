@@ -6,10 +6,11 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Instructions on mask registers (SDM Vol. 2, KADDW and those that follow it). One with a letter B, W, D or Q works on the lowest 8 to 64 bits;
-// the result's others are zero.
+// Instructions on mask registers (SDM Vol. 2, KADDW and those that follow it). One with a letter B, W, D or Q works on
+// the lowest 8 to 64 bits; the result's others are zero.
 
-// maskResult returns the semantics of an instruction that makes a mask of width bits of its last two operands, mask registers.
+// maskResult returns the semantics of an instruction that makes a mask of width bits of its last two operands, mask
+// registers.
 func maskResult(width uint, f func(a, b uint64) uint64) semantics {
 	all := ^uint64(0) >> (64 - width)
 	return func(_ *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -28,7 +29,8 @@ func maskShift(width uint, f func(k, n uint64) uint64) semantics {
 	}
 }
 
-// maskTests returns the semantics of KORTEST and KTEST: f makes of two masks what sets ZF, and what sets CF, if no bit of it is set.
+// maskTests returns the semantics of KORTEST and KTEST: f makes of two masks what sets ZF, and what sets CF, if no bit
+// of it is set.
 func maskTests(width uint, f func(a, b uint64) (zf, cf uint64)) semantics {
 	all := ^uint64(0) >> (64 - width)
 	return func(_ *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {

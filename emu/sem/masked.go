@@ -9,7 +9,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Instructions that access memory for some elements alone. Element i of size bytes of a mask counts if its highest bit is set.
+// Instructions that access memory for some elements alone. Element i of size bytes of a mask counts if its highest bit
+// is set.
 
 // selected reports whether element i of mask is.
 func selected(mask *vec, i, size int) bool {
@@ -29,8 +30,8 @@ func (v *vec) setElement(i, size int, x uint64) {
 	v[at/8] = choose(truncate(^uint64(0), uint8(size))<<shift, x<<shift, v[at/8])
 }
 
-// maskedMove returns the semantics of VMASKMOV and VPMASKMOV with elements of size bytes. Those that are not selected are not accessed,
-// and loaded as zeros.
+// maskedMove returns the semantics of VMASKMOV and VPMASKMOV with elements of size bytes. Those that are not selected
+// are not accessed, and loaded as zeros.
 func maskedMove(size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		mask := vecReg(c.FP, g.Args[1].Reg)
@@ -75,8 +76,10 @@ func (m *Machine) maskedStore(a emu.Addr, v vec, mask *vec, n, size int) *emu.Fa
 	return nil
 }
 
-// unwritable returns the fault of a store at a to elements of size bytes that are selected, nil if all can be written. As Intel's CPUs do, it tells the address of the first byte that is selected if that
-// is on the page that cannot be written, else that of the last one: elements 0 and 7 of a store across two pages, of which the second one cannot be, fault at element 7's last byte.
+// unwritable returns the fault of a store at a to elements of size bytes that are selected, nil if all can be written.
+// As Intel's CPUs do, it tells the address of the first byte that is selected if that is on the page that cannot be
+// written, else that of the last one: elements 0 and 7 of a store across two pages, of which the second one cannot be,
+// fault at element 7's last byte.
 func (m *Machine) unwritable(a emu.Addr, selected uint64, size int) *emu.Fault {
 	for rest := selected; rest != 0; rest &= rest - 1 {
 		at := a + emu.Addr(bits.TrailingZeros64(rest)*size)
@@ -106,7 +109,8 @@ func (m *Machine) maskedBytes(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return m.storeBytes(a, vec{mmxReg(c.FP, g.Args[0].Reg)}, &mask, 8)
 }
 
-// storeBytes writes the selected ones of n bytes, all of which have to be accessible even if none is selected: the upper 8 of 16 first.
+// storeBytes writes the selected ones of n bytes, all of which have to be accessible even if none is selected: the
+// upper 8 of 16 first.
 func (m *Machine) storeBytes(a emu.Addr, v vec, mask *vec, n int) *emu.Fault {
 	for at := n - 8; at >= 0; at -= 8 {
 		part := a + emu.Addr(at)
@@ -117,10 +121,11 @@ func (m *Machine) storeBytes(a emu.Addr, v vec, mask *vec, n int) *emu.Fault {
 	return m.maskedStore(a, v, mask, n, 1)
 }
 
-// gather returns the semantics of a gather of elements of size bytes, by indexes of index bytes. Elements in front of one that faults are
-// done, and the mask's are zero, so that the instruction goes on behind them when it is executed again (SDM Vol. 2, VGATHERDPS); on Intel's CPUs the others of the mask are then
-// all ones or zero, those that no index is there for, too, and it has nothing beyond. In the end
-// all of the mask is zero, and what the result has beyond the elements.
+// gather returns the semantics of a gather of elements of size bytes, by indexes of index bytes. Elements in front of
+// one that faults are done, and the mask's are zero, so that the instruction goes on behind them when it is executed
+// again (SDM Vol. 2, VGATHERDPS); on Intel's CPUs the others of the mask are then all ones or zero, those that no index
+// is there for, too, and it has nothing beyond. In the end all of the mask is zero, and what the result has beyond the
+// elements.
 func gather(index, size int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		result, mask := &g.Args[0], g.Args[2].Reg

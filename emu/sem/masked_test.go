@@ -29,7 +29,8 @@ func perform(t *testing.T, m *Machine, c *emu.CPU, code ...byte) *emu.Fault {
 	return Of(&g)(m, c, &g)
 }
 
-// TestGatherGoesOn has a gather fault at its third element: the first two are done, and it goes on with the third one when there is memory.
+// TestGatherGoesOn has a gather fault at its third element: the first two are done, and it goes on with the third one
+// when there is memory.
 func TestGatherGoesOn(t *testing.T) {
 	m, c := newPage(t)
 	for i := range uint32(1024) {
@@ -52,8 +53,8 @@ func TestGatherGoesOn(t *testing.T) {
 	require.Equal(t, vec{}, vecReg(c.FP, 2))
 }
 
-// TestMaskedStores has stores leave alone what is not selected, memory that is not there included but for MASKMOVDQU's, and write
-// nothing if they fault.
+// TestMaskedStores has stores leave alone what is not selected, memory that is not there included but for MASKMOVDQU's,
+// and write nothing if they fault.
 func TestMaskedStores(t *testing.T) {
 	m, c := newPage(t)
 	word := func(a emu.Addr) uint64 {

@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// The MMX registers are the significands of the x87 registers, by physical number: MM0 is R0 wherever the stack top is (SDM Vol. 1, "The
-// MMX State and MMX Register Set"). XState has the x87 registers from the stack top on.
+// The MMX registers are the significands of the x87 registers, by physical number: MM0 is R0 wherever the stack top is
+// (SDM Vol. 1, "The MMX State and MMX Register Set"). XState has the x87 registers from the stack top on.
 
 // mmxReg returns MMX register r.
 func mmxReg(x *emu.XState, r x86.Reg) uint64 {
@@ -29,8 +29,8 @@ func setMMXReg(x *emu.XState, r x86.Reg, v uint64) {
 	binary.LittleEndian.PutUint16(x[at+8:], 0xffff)
 }
 
-// enterMMX does to the x87 state what every MMX instruction does, EMMS aside: the stack top becomes 0, and no register is empty (SDM
-// Vol. 1, "Transitions Between x87 FPU and MMX Instructions").
+// enterMMX does to the x87 state what every MMX instruction does, EMMS aside: the stack top becomes 0, and no register
+// is empty (SDM Vol. 1, "Transitions Between x87 FPU and MMX Instructions").
 func enterMMX(x *emu.XState) {
 	beginMMX(x)
 	x[emu.XOffFTW] = 0xff
@@ -43,7 +43,8 @@ func beginMMX(x *emu.XState) {
 	}
 }
 
-// pendingMMX returns the fault that an MMX instruction raises in front of all others, of an x87 exception that was not masked.
+// pendingMMX returns the fault that an MMX instruction raises in front of all others, of an x87 exception that was not
+// masked.
 func pendingMMX(c *emu.CPU) *emu.Fault {
 	if pendingX87(c.FP) {
 		return &emu.Fault{Vector: emu.VecMF}
@@ -66,7 +67,8 @@ func setMMX(c *emu.CPU, g *guest.Insn, v uint64) {
 	setMMXReg(c.FP, g.Args[0].Reg, v)
 }
 
-// mmxWord executes an MMX instruction that makes its result of its first operand, which it replaces, and its second one.
+// mmxWord executes an MMX instruction that makes its result of its first operand, which it replaces, and its second
+// one.
 func (m *Machine) mmxWord(c *emu.CPU, g *guest.Insn, f func(a, b uint64) uint64) *emu.Fault {
 	return m.mmxPart(c, g, 8, f)
 }

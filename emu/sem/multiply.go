@@ -17,8 +17,8 @@ func multiplyRows() rows {
 	}
 }
 
-// unsignedProduct and signedProduct return the halves of a product of two numbers of size bytes, and whether the upper half tells
-// something.
+// unsignedProduct and signedProduct return the halves of a product of two numbers of size bytes, and whether the upper
+// half tells something.
 func unsignedProduct(a, b uint64, size uint8) (hi, lo uint64, long bool) {
 	hi, lo = bits.Mul64(a, b)
 	if size < 8 {
@@ -36,7 +36,8 @@ func signedProduct(a, b uint64, size uint8) (hi, lo uint64, long bool) {
 	return hi, lo, hi != truncate(-topBit(lo, size), size)
 }
 
-// setProductFlags sets CF and OF; of the flags that are undefined Intel's CPUs take SF and PF from the lower half and clear the others.
+// setProductFlags sets CF and OF; of the flags that are undefined Intel's CPUs take SF and PF from the lower half and
+// clear the others.
 func setProductFlags(c *emu.CPU, lo uint64, size uint8, long bool) {
 	setFlags(c, x86.StatusFlags, when(long, emu.FlagCF|emu.FlagOF)|ResultFlags(lo, size)&^emu.FlagZF)
 }

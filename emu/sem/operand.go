@@ -49,7 +49,8 @@ func (m *Machine) put(c *emu.CPU, g *guest.Insn, arg int, x uint64) *emu.Fault {
 	return nil
 }
 
-// modify replaces g's first operand x by f(x). Memory that cannot be written faults as a write does, and f is not called.
+// modify replaces g's first operand x by f(x). Memory that cannot be written faults as a write does, and f is not
+// called.
 func (m *Machine) modify(c *emu.CPU, g *guest.Insn, f func(x uint64) uint64) *emu.Fault {
 	o := &g.Args[0]
 	if o.Kind != x86.ArgMem {

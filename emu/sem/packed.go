@@ -2,8 +2,8 @@ package sem
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// A 64-bit word holds eight bytes, four words or two doublewords; the functions here compute with all of them at once. Carries stay
-// within an element since its highest bit is computed apart.
+// A 64-bit word holds eight bytes, four words or two doublewords; the functions here compute with all of them at once.
+// Carries stay within an element since its highest bit is computed apart.
 
 // The highest and the lowest bits of bytes, words and doublewords.
 const (
@@ -160,7 +160,8 @@ func negateBytes(x, mask uint64) uint64  { return subBytes(x^mask, mask) }
 func negateWords(x, mask uint64) uint64  { return subWords(x^mask, mask) }
 func negateDwords(x, mask uint64) uint64 { return subDwords(x^mask, mask) }
 
-// signBytes, signWords and signDwords are PSIGN's: elements of a are negated where those of b are negative, and 0 where they are 0.
+// signBytes, signWords and signDwords are PSIGN's: elements of a are negated where those of b are negative, and 0 where
+// they are 0.
 
 func signBytes(a, b uint64) uint64 {
 	return negateBytes(a, fillBytes(b&highOfBytes)) &^ fillBytes(zeros(b, highOfBytes))

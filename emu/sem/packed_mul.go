@@ -69,7 +69,8 @@ func sumDifferences(a, b uint64) (sum uint64) {
 	return sum
 }
 
-// evenWords and oddWords gather every other word of two, from bit 0 and from bit 16 on; evenDwords and oddDwords do so with doublewords.
+// evenWords and oddWords gather every other word of two, from bit 0 and from bit 16 on; evenDwords and oddDwords do so
+// with doublewords.
 
 func evenWords(low, high uint64) uint64 { return narrowDwords(low) | narrowDwords(high)<<32 }
 func oddWords(low, high uint64) uint64  { return evenWords(low>>16, high>>16) }

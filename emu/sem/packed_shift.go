@@ -84,7 +84,8 @@ func shiftRightBytes(l lane, n uint8) lane {
 	return lane{l.low>>bits | l.high<<(64-bits), l.high >> bits}
 }
 
-// shiftsVector returns the semantics of an instruction that shifts all elements by an immediate, or by the lower word of its last operand.
+// shiftsVector returns the semantics of an instruction that shifts all elements by an immediate, or by the lower word
+// of its last operand.
 func shiftsVector(f func(x, n uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		if g.Args[0].Kind == x86.ArgMMX {

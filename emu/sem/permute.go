@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// broadcast returns the semantics of an instruction that repeats the lowest element of its source, of which repeat makes a word.
+// broadcast returns the semantics of an instruction that repeats the lowest element of its source, of which repeat
+// makes a word.
 func broadcast(repeat func(uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		l, _, fault := m.laneArg(c, g, 1)
@@ -105,7 +106,8 @@ func (m *Machine) permuteQwords(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return nil
 }
 
-// extends returns the semantics of PMOVSX and PMOVZX: elements of from bits are extended to to bits, with their sign or with zeros.
+// extends returns the semantics of PMOVSX and PMOVZX: elements of from bits are extended to to bits, with their sign or
+// with zeros.
 func extends(from, to int, signed bool) semantics {
 	step := 64 / to * from // bits of the source that make a word of the result
 	word := func(l lane, i int) uint64 {
@@ -146,8 +148,8 @@ func (l lane) element(i, bits int) uint64 {
 	return l.word(uint8(at/64)) >> (at % 64) & (^uint64(0) >> (64 - bits))
 }
 
-// insert returns the semantics of PINSRB and its kin, which replace one element of bits bits by the lowest bits of a general register, or
-// of memory.
+// insert returns the semantics of PINSRB and its kin, which replace one element of bits bits by the lowest bits of a
+// general register, or of memory.
 func insert(bits int) semantics {
 	mask := ^uint64(0) >> (64 - bits)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -174,7 +176,8 @@ func insert(bits int) semantics {
 	}
 }
 
-// extract returns the semantics of PEXTRB and its kin, which copy one element of bits bits to a general register or to memory.
+// extract returns the semantics of PEXTRB and its kin, which copy one element of bits bits to a general register or to
+// memory.
 func extract(bits int) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		from, to := &g.Args[1], &g.Args[0]
@@ -202,7 +205,8 @@ func extract(bits int) semantics {
 	}
 }
 
-// insertSingle implements INSERTPS: the immediate has the source's element, the destination's, and which ones are cleared then.
+// insertSingle implements INSERTPS: the immediate has the source's element, the destination's, and which ones are
+// cleared then.
 func (m *Machine) insertSingle(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	a, b, fault := m.vecArgs(c, g)
 	if fault != nil {
@@ -237,8 +241,8 @@ func blendBy(bits int) func(a, b lane, imm uint8) lane {
 	}
 }
 
-// blend returns the semantics of BLENDVPS and its kin: elements are the second source's where the last operand's highest bits are set, of
-// which fill makes ones.
+// blend returns the semantics of BLENDVPS and its kin: elements are the second source's where the last operand's
+// highest bits are set, of which fill makes ones.
 func blend(fill func(uint64) uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		first := firstSource(g)
@@ -262,8 +266,8 @@ func signBytesFilled(x uint64) uint64  { return fillBytes(x & highOfBytes) }
 func signDwordsFilled(x uint64) uint64 { return fillDwords(x & highOfDwords) }
 func signQwordFilled(x uint64) uint64  { return uint64(int64(x) >> 63) }
 
-// tests returns the semantics of PTEST and VTESTPS: ZF says that no bit of kept is set in both operands, CF that none is in the second one
-// alone.
+// tests returns the semantics of PTEST and VTESTPS: ZF says that no bit of kept is set in both operands, CF that none
+// is in the second one alone.
 func tests(kept uint64) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		low, high, fault := m.laneArg(c, g, 1)

@@ -16,8 +16,8 @@ type Machine struct {
 	Model *emu.Model
 	// Env gives what an instruction's result may depend on besides CPU and memory.
 	Env emu.Env
-	// Piece is how many iterations of a repeated string instruction one Execute makes at most. If more are left, RIP is at
-	// the instruction again.
+	// Piece is how many iterations of a repeated string instruction one Execute makes at most. If more are left, RIP is
+	// at the instruction again.
 	Piece uint64
 }
 
@@ -59,7 +59,8 @@ func (m *Machine) Execute(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return f
 }
 
-// MarkBus marks f as a bus error if it is one: the page may be accessed, but lies behind the end of the file that is mapped there.
+// MarkBus marks f as a bus error if it is one: the page may be accessed, but lies behind the end of the file that is
+// mapped there.
 func (m *Machine) MarkBus(f *emu.Fault) {
 	if f.Vector != emu.VecPF || f.Exec || f.Addr >= m.Mem.Limit() {
 		return
@@ -71,18 +72,20 @@ func (m *Machine) MarkBus(f *emu.Fault) {
 	f.Bus = m.Mem.Accessible(f.Addr, 1, prot) == 1
 }
 
-// ZeroesBeyond reports whether g, besides what its semantics say, zeroes what its registers have beyond 256 bits: those with a VEX prefix do, on
-// a CPU that has AVX-512.
+// ZeroesBeyond reports whether g, besides what its semantics say, zeroes what its registers have beyond 256 bits: those
+// with a VEX prefix do, on a CPU that has AVX-512.
 func (m *Machine) ZeroesBeyond(g *guest.Insn) bool {
 	return g.Enc == x86.VEX && g.VecWrite != 0 && m.Model.XCR0&emu.XZMMH != 0
 }
 
-// Wide reports whether g needs AVX-512, which the guest's CPU has, or one of the features that come with it: an engine leaves it to Execute on a host that lacks that.
+// Wide reports whether g needs AVX-512, which the guest's CPU has, or one of the features that come with it: an engine
+// leaves it to Execute on a host that lacks that.
 func (m *Machine) Wide(g *guest.Insn) bool {
 	return m.Model.XCR0&emu.XZMMH != 0 && (needsAVX512(g) || m.ZeroesBeyond(g) || slices.Contains(guest.Further, g.Feature))
 }
 
-// EndsRun reports whether a straight run of instructions ends behind g, for the budget (emu.Engine): engines stop at g, or leave it to Execute on some host. It does not depend on this one.
+// EndsRun reports whether a straight run of instructions ends behind g, for the budget (emu.Engine): engines stop at g,
+// or leave it to Execute on some host. It does not depend on this one.
 func (m *Machine) EndsRun(g *guest.Insn) bool {
 	return g.Kind.Ends() || g.Kind == guest.Plain && m.Wide(g)
 }
@@ -97,8 +100,9 @@ func needsAVX512(g *guest.Insn) bool {
 	return g.Enc == x86.EVEX
 }
 
-// FaultsByVendor reports whether vendors' CPUs differ in what a page fault of g leaves, or in which address it tells: stores of elements that are selected, gathers, and stores
-// that do something else in front of the access. Executed again behind the fault, g leaves here what it does on Intel's CPUs.
+// FaultsByVendor reports whether vendors' CPUs differ in what a page fault of g leaves, or in which address it tells:
+// stores of elements that are selected, gathers, and stores that do something else in front of the access. Executed
+// again behind the fault, g leaves here what it does on Intel's CPUs.
 func FaultsByVendor(g *guest.Insn) bool {
 	switch g.Op {
 	case x86.VGATHERDPS, x86.VGATHERDPD, x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERDD, x86.VPGATHERDQ, x86.VPGATHERQD, x86.VPGATHERQQ:

@@ -130,8 +130,8 @@ func doubleShifts(f func(x, from uint64, n uint, size uint8) (r, after uint64)) 
 	}
 }
 
-// shld implements SHLD. With 16 bits and a larger count the result is undefined; Intel's CPUs take the first operand's bits
-// again behind those of the second.
+// shld implements SHLD. With 16 bits and a larger count the result is undefined; Intel's CPUs take the first operand's
+// bits again behind those of the second.
 func shld(x, from uint64, n uint, size uint8) (r, after uint64) {
 	var cf uint64
 	if width := 8 * uint(size); size == 2 {

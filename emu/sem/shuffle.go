@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// interleaveBytes, interleaveWords and interleaveDwords put the elements of the lower halves of a and b side by side, a's first.
+// interleaveBytes, interleaveWords and interleaveDwords put the elements of the lower halves of a and b side by side,
+// a's first.
 
 func interleaveBytes(a, b uint64) uint64 { return spreadBytes(a) | spreadBytes(b)<<8 }
 func interleaveWords(a, b uint64) uint64 { return spreadWords(a) | spreadWords(b)<<16 }
@@ -21,8 +22,8 @@ func spreadBytes(x uint64) uint64 {
 	return (x | x<<8) & (0xff * lowOfWords)
 }
 
-// unpackLow returns the semantics of PUNPCKL and its kin: the elements of the lower words of lanes, and with MMX registers those of the
-// lower halves of words, are interleaved by f.
+// unpackLow returns the semantics of PUNPCKL and its kin: the elements of the lower words of lanes, and with MMX
+// registers those of the lower halves of words, are interleaved by f.
 func unpackLow(f func(a, b uint64) uint64) semantics {
 	onLanes := lanes(func(a, b lane) lane { return lane{f(a.low, b.low), f(a.low>>32, b.low>>32)} })
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -47,8 +48,8 @@ func unpackHigh(f func(a, b uint64) uint64) semantics {
 func lowWords(a, b lane) lane  { return lane{a.low, b.low} }
 func highWords(a, b lane) lane { return lane{a.high, b.high} }
 
-// packSignedWords and its kin narrow the elements of two words to half their size: what is out of the range of that, with a sign or
-// without, becomes the nearest number in it.
+// packSignedWords and its kin narrow the elements of two words to half their size: what is out of the range of that,
+// with a sign or without, becomes the nearest number in it.
 
 func packSignedWords(low, high uint64) uint64 {
 	return packWords(low, high, 0xff80*lowOfWords, 0x007f*lowOfWords)

@@ -67,7 +67,8 @@ func wrbase(base func(*emu.CPU) *uint64) semantics {
 func fsBase(c *emu.CPU) *uint64 { return &c.FSBase }
 func gsBase(c *emu.CPU) *uint64 { return &c.GSBase }
 
-// interrupt implements INT1, INT3 and INT n: a debug exception, a breakpoint, an overflow, or a gate that user code may not call.
+// interrupt implements INT1, INT3 and INT n: a debug exception, a breakpoint, an overflow, or a gate that user code may
+// not call.
 func (m *Machine) interrupt(_ *emu.CPU, g *guest.Insn) *emu.Fault {
 	switch n := uint8(g.Imm); {
 	case g.Op == x86.INT1:

@@ -11,7 +11,8 @@ import (
 
 // A row is the semantics of an operation.
 type row struct {
-	// emulated are those of its instructions of kind Emulated, plain those of others, which an engine may leave to a CPU.
+	// emulated are those of its instructions of kind Emulated, plain those of others, which an engine may leave to a
+	// CPU.
 	emulated, plain semantics
 	// evex are those of its instructions with an EVEX prefix.
 	evex semantics
@@ -45,7 +46,8 @@ func join(list ...part) (joined parts) {
 	return joined
 }
 
-// table has what is executed in Go, by operation. It is made when it is first looked at: programs whose code the CPU executes do without.
+// table has what is executed in Go, by operation. It is made when it is first looked at: programs whose code the CPU
+// executes do without.
 var table = sync.OnceValue(func() []row {
 	all := merged(join(systemRows(), arithRows(), shiftRows(), multiplyRows(), bitRows(), moveRows(), simdRows(), floatRows(), x87Rows(), maskRows(), evexRows()))
 	t := make([]row, slices.Max(slices.Collect(maps.Keys(all)))+1)
@@ -55,7 +57,8 @@ var table = sync.OnceValue(func() []row {
 	return t
 })
 
-// system has the emulated semantics of systemRows, by operation: most programs execute nothing else in Go, and do without the rest of the table.
+// system has the emulated semantics of systemRows, by operation: most programs execute nothing else in Go, and do
+// without the rest of the table.
 var system = sync.OnceValue(func() []semantics {
 	rows := systemRows()
 	t := make([]semantics, slices.Max(slices.Collect(maps.Keys(rows)))+1)
@@ -97,8 +100,8 @@ func merged(list parts) rows {
 	return all
 }
 
-// systemRows have what all engines emulate, or some forms of it: such an instruction has kind guest.Emulated, and there is a row for each of
-// them, which TestTable checks.
+// systemRows have what all engines emulate, or some forms of it: such an instruction has kind guest.Emulated, and there
+// is a row for each of them, which TestTable checks.
 func systemRows() rows {
 	return rows{
 		// What a program may ask of its CPU.
@@ -110,7 +113,8 @@ func systemRows() rows {
 		x86.INT1: {emulated: (*Machine).interrupt}, x86.INT3: {emulated: (*Machine).interrupt}, x86.INT: {emulated: (*Machine).interrupt},
 		x86.IRET: {emulated: (*Machine).iret}, x86.RETF: {emulated: (*Machine).farReturn}, x86.JMPF: {emulated: (*Machine).farJump},
 
-		// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT that with a segment.
+		// Integers. MOV, PUSH and POP are those of segment, control and debug registers, LEAVE that of 16 bits, XLAT
+		// that with a segment.
 		x86.MOV: {emulated: (*Machine).segment}, x86.PUSH: {emulated: (*Machine).segment}, x86.POP: {emulated: (*Machine).segment},
 		x86.PUSHF: {emulated: (*Machine).pushf}, x86.POPF: {emulated: (*Machine).popf},
 		x86.ENTER: {emulated: (*Machine).enterFrame}, x86.LEAVE: {emulated: (*Machine).leave16}, x86.XLAT: {emulated: (*Machine).translateByte, plain: (*Machine).translateByte},

@@ -20,8 +20,8 @@ var testModel = func() *emu.Model {
 	return m
 }()
 
-// TestTable decodes every opcode with every prefix that matters: each instruction that is to be emulated has semantics, and each
-// function of the table is used.
+// TestTable decodes every opcode with every prefix that matters: each instruction that is to be emulated has semantics,
+// and each function of the table is used.
 func TestTable(t *testing.T) {
 	m, err := mem.New()
 	require.NoError(t, err)
@@ -57,7 +57,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestComplete has semantics for every instruction that a guest of a model may execute, and of which an engine is not told otherwise.
+// TestComplete has semantics for every instruction that a guest of a model may execute, and of which an engine is not
+// told otherwise.
 func TestComplete(t *testing.T) {
 	for name, ops := range map[string]int{"v3": 700, "v4": 1000} {
 		t.Run(name, func(t *testing.T) { requireComplete(t, name, ops) })

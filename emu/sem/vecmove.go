@@ -18,8 +18,8 @@ func (m *Machine) moveVector(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	return fault
 }
 
-// moveScalar returns the semantics of MOVSS and MOVSD, of size bytes. A load clears the other elements, a move between registers keeps
-// the destination's, or with VEX takes the first source's.
+// moveScalar returns the semantics of MOVSS and MOVSD, of size bytes. A load clears the other elements, a move between
+// registers keeps the destination's, or with VEX takes the first source's.
 func moveScalar(size uint8) semantics {
 	mask := ^uint64(0) >> (64 - 8*size)
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
@@ -39,8 +39,8 @@ func moveScalar(size uint8) semantics {
 	}
 }
 
-// moveHalf returns the semantics of MOVLPS, MOVHPS and their kin, which load or store one word of a lane, the other one staying or being
-// the first source's.
+// moveHalf returns the semantics of MOVLPS, MOVHPS and their kin, which load or store one word of a lane, the other one
+// staying or being the first source's.
 func moveHalf(high bool) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		last := int(g.NArgs) - 1
@@ -68,8 +68,8 @@ func moveHalf(high bool) semantics {
 func highToLow(a, b lane) lane { return lane{b.high, a.high} }
 func lowToHigh(a, b lane) lane { return lane{a.low, b.low} }
 
-// moveWord implements MOVD and MOVQ: the lowest bits of a vector or MMX register, a general register or memory become the lowest bits of
-// another one, which has no others.
+// moveWord implements MOVD and MOVQ: the lowest bits of a vector or MMX register, a general register or memory become
+// the lowest bits of another one, which has no others.
 func (m *Machine) moveWord(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	mmx := g.Args[0].Kind == x86.ArgMMX || g.Args[1].Kind == x86.ArgMMX
 	if mmx && pendingX87(c.FP) {
@@ -109,7 +109,8 @@ func (m *Machine) wordArg(c *emu.CPU, g *guest.Insn, arg int) (uint64, *emu.Faul
 	return m.get(c, g, arg)
 }
 
-// signs returns the semantics of MOVMSKPS and its kin: f gathers the highest bits of the elements of a word, of which there are n.
+// signs returns the semantics of MOVMSKPS and its kin: f gathers the highest bits of the elements of a word, of which
+// there are n.
 func signs(f func(uint64) uint64, n int) semantics {
 	return func(_ *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		o := &g.Args[1]
@@ -132,7 +133,8 @@ func signs(f func(uint64) uint64, n int) semantics {
 	}
 }
 
-// SignsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of others meet.
+// SignsOfBytes gathers the highest bits of bytes: a factor moves that of byte i to bit 56+i, where no two sums of
+// others meet.
 func SignsOfBytes(x uint64) uint64 { return x & highOfBytes >> 7 * 0x0102040810204080 >> 56 }
 
 func signsOfDwords(x uint64) uint64 { return x>>31&1 | x>>63<<1 }

@@ -60,8 +60,8 @@ func (m *Machine) vecArg(c *emu.CPU, g *guest.Insn, arg int) (vec, *emu.Fault) {
 	return vecOf(b), f
 }
 
-// misplaced reports whether g may not have an operand of size bytes at a. "Legacy SSE instructions … of 128 bits must be aligned", those
-// encoded with VEX need not be, moves that say so aside (SDM Vol. 1, "Memory Alignment").
+// misplaced reports whether g may not have an operand of size bytes at a. "Legacy SSE instructions … of 128 bits must
+// be aligned", those encoded with VEX need not be, moves that say so aside (SDM Vol. 1, "Memory Alignment").
 func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 	if a%emu.Addr(max(size, 1)) == 0 || size < 16 {
 		return false
@@ -75,8 +75,8 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 	return g.Enc == x86.Legacy
 }
 
-// setVec writes v to g's first operand, a vector register. What is not g's to change stays with a legacy encoding, and becomes zero
-// with VEX.
+// setVec writes v to g's first operand, a vector register. What is not g's to change stays with a legacy encoding, and
+// becomes zero with VEX.
 func setVec(c *emu.CPU, g *guest.Insn, v vec) {
 	o := &g.Args[0]
 	if g.Enc == x86.Legacy {

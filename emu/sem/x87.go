@@ -19,8 +19,8 @@ const (
 	x87Conditions = soft.C0 | soft.C1 | soft.C2 | soft.C3
 )
 
-// preComputation are the exceptions that are found before anything is computed. If one of them is not masked, fnop is, and operands
-// stay as they are (SDM Vol. 1, "x87 FPU Floating-Point Exception Handling").
+// preComputation are the exceptions that are found before anything is computed. If one of them is not masked, fnop is,
+// and operands stay as they are (SDM Vol. 1, "x87 FPU Floating-Point Exception Handling").
 const preComputation = soft.IE | soft.DE | soft.ZE
 
 // Stack faults, as status (SDM Vol. 1, "Stack Overflow or Underflow Exception (#IS)").
@@ -94,7 +94,8 @@ func (x x87) pop() {
 	x.rotate(1)
 }
 
-// raise adds the exceptions of status to the status word. C1, and the condition bits in replaced, become what they are in status.
+// raise adds the exceptions of status to the status word. C1, and the condition bits in replaced, become what they are
+// in status.
 func (x x87) raise(status, replaced uint16) {
 	fsw := x.fsw()&^(soft.C1|replaced) | status
 	if fsw&^x.fcw()&x87Exceptions != 0 {
@@ -109,7 +110,8 @@ func (x x87) unmasked(status, exceptions uint16) bool { return status&exceptions
 // An x87Execution executes an x87 instruction.
 type x87Execution = func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault
 
-// waiting returns the semantics of an instruction that begins with raising #MF if there is an unmasked exception of an earlier one.
+// waiting returns the semantics of an instruction that begins with raising #MF if there is an unmasked exception of an
+// earlier one.
 func waiting(execute x87Execution) semantics {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn) *emu.Fault {
 		x := x87{c.FP}
@@ -128,8 +130,8 @@ func inRegisters(execute func(x x87, g *guest.Insn)) semantics {
 	})
 }
 
-// unary returns the semantics of an instruction that replaces ST(0), and pushes a second result if push is set. If it leaves behind C2,
-// its operand is out of range and stays. replaced has the condition bits it defines besides C1.
+// unary returns the semantics of an instruction that replaces ST(0), and pushes a second result if push is set. If it
+// leaves behind C2, its operand is out of range and stays. replaced has the condition bits it defines besides C1.
 func unary(f func(soft.F80, uint16) soft.Result, push bool, replaced uint16) semantics {
 	return inRegisters(func(x x87, _ *guest.Insn) {
 		var r soft.Result

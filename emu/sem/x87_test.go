@@ -13,7 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// x87Code and x87Data are where a test has its code, and what RAX points to. The page behind the data cannot be written.
+// x87Code and x87Data are where a test has its code, and what RAX points to. The page behind the data cannot be
+// written.
 const (
 	x87Code = emu.Addr(0x10000)
 	x87Data = x87Code + 2*emu.PageSize - 128

@@ -7,8 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// What a comparison leaves in the status word, and what FCOMI and its like leave in the flags (SDM Vol. 1, "Floating-Point Compare
-// Instructions").
+// What a comparison leaves in the status word, and what FCOMI and its like leave in the flags (SDM Vol. 1,
+// "Floating-Point Compare Instructions").
 var (
 	relationConditions = [...]uint16{soft.Less: soft.C0, soft.Equal: soft.C3, soft.Greater: 0, soft.Unordered: soft.C0 | soft.C2 | soft.C3}
 	relationFlags      = [...]uint64{
@@ -39,8 +39,8 @@ func (x x87) popCompared(status uint16, pops int) {
 	}
 }
 
-// fcom returns the semantics of FCOM, FICOM and FUCOM, and of those that pop one register or two. Those without operands compare with
-// ST(1).
+// fcom returns the semantics of FCOM, FICOM and FUCOM, and of those that pop one register or two. Those without
+// operands compare with ST(1).
 func fcom(of x87Format, signaling bool, pops int) semantics {
 	return waiting(func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
 		n, present := x.st(1).Number(), !x.empty(1)

@@ -86,8 +86,9 @@ func exactly(v soft.F80) func(uint16) soft.F80 { return func(uint16) soft.F80 { 
 // An x87Conversion makes of a number what is stored in size bytes.
 type x87Conversion func(v soft.F80, size, cw uint16) (b [10]byte, status uint16)
 
-// fstore returns the execution of an instruction that stores ST(0) in memory. As on Intel's CPUs, memory is not looked at if an exception that is not masked keeps the value from being stored, and
-// the first 8 of 10 bytes are stored if the others cannot be.
+// fstore returns the execution of an instruction that stores ST(0) in memory. As on Intel's CPUs, memory is not looked
+// at if an exception that is not masked keeps the value from being stored, and the first 8 of 10 bytes are stored if
+// the others cannot be.
 func fstore(convert x87Conversion, pop bool) x87Execution {
 	return func(m *Machine, c *emu.CPU, g *guest.Insn, x x87) *emu.Fault {
 		size := g.Args[0].Size

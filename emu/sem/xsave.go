@@ -28,7 +28,8 @@ func inUse(x *emu.XState) uint64 {
 	return bv
 }
 
-// requested returns the components that XSAVE and XRSTOR are to move. The area that they access ends with the last of these.
+// requested returns the components that XSAVE and XRSTOR are to move. The area that they access ends with the last of
+// these.
 func (m *Machine) requested(c *emu.CPU) uint64 {
 	return (c.Regs[emu.RDX]<<32 | c.Regs[emu.RAX]&0xffffffff) & m.Model.XCR0
 }

@@ -39,8 +39,8 @@ func newXSave(t *testing.T) (*Machine, *emu.CPU) {
 	return m, c
 }
 
-// TestXSaveAtEdge has an area at the end of memory that is as long as what is asked for needs; if one is too short nothing is written and nothing
-// is loaded.
+// TestXSaveAtEdge has an area at the end of memory that is as long as what is asked for needs; if one is too short
+// nothing is written and nothing is loaded.
 func TestXSaveAtEdge(t *testing.T) {
 	const end = 0x11000
 	for _, tt := range []struct {
@@ -71,7 +71,8 @@ func TestXSaveAtEdge(t *testing.T) {
 	}
 }
 
-// TestXRSTORHeader has what CPUs say of the header of an area in standard format: the bytes behind XSTATE_BV are zero up to 24.
+// TestXRSTORHeader has what CPUs say of the header of an area in standard format: the bytes behind XSTATE_BV are zero
+// up to 24.
 func TestXRSTORHeader(t *testing.T) {
 	for at := range emu.Addr(64) {
 		m, c := newXSave(t)

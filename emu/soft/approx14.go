@@ -1,20 +1,21 @@
 package soft
 
-// VRCP14PS, VRSQRT14PS and their kin. SDM Vol. 2, the entry of each mnemonic, says 2^-14 of relative error and which operands are special. What the
-// results are beyond that CPUs' makers decide; these are Intel's (README.md): 64 straight lines, and exact values for powers of two and of four. No
-// exceptions are raised.
+// VRCP14PS, VRSQRT14PS and their kin. SDM Vol. 2, the entry of each mnemonic, says 2^-14 of relative error and which
+// operands are special. What the results are beyond that CPUs' makers decide; these are Intel's (README.md): 64
+// straight lines, and exact values for powers of two and of four. No exceptions are raised.
 
 // A line gives 17 bits of a result, from its highest on: (at - slope*step) >> 9.
 type line struct{ at, slope uint32 }
 
-// bits returns them, moved to where 2^31 stands for 1/2. fraction has the bits behind the operand's highest one; the ten behind the first skip, which say which line it is, are the step.
+// bits returns them, moved to where 2^31 stands for 1/2. fraction has the bits behind the operand's highest one; the
+// ten behind the first skip, which say which line it is, are the step.
 func (l line) bits(fraction uint64, skip int) uint64 {
 	step := uint32(fraction << skip >> 54)
 	return uint64((l.at-l.slope*step)>>9) << 15
 }
 
-// rcpLines are the lines of 1/x, of the first six bits behind the highest one; rsqrtLines are those of 1/sqrt(x): of the
-// first five, for even exponents, then for odd ones.
+// rcpLines are the lines of 1/x, of the first six bits behind the highest one; rsqrtLines are those of 1/sqrt(x): of
+// the first five, for even exponents, then for odd ones.
 var (
 	rcpLines = [64]line{
 		{67107072, 1009}, {66074112, 977}, {65073664, 949}, {64102400, 921}, {63159040, 893}, {62244608, 869},

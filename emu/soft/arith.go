@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// arith.go has the basic operations on what is no NaN, exactly: SDM Vol. 1, "Invalid Operation Exception (#I)" and "Divide-By-Zero
-// Exception (#Z)" have what is special. The sign of a zero is that of IEEE 754, 6.3.
+// arith.go has the basic operations on what is no NaN, exactly: SDM Vol. 1, "Invalid Operation Exception (#I)" and
+// "Divide-By-Zero Exception (#Z)" have what is special. The sign of a zero is that of IEEE 754, 6.3.
 
 // invalidOperation is the default NaN.
 func invalidOperation() (exact, uint16) { return exact{class: nan, wide: wide{neg: true}}, IE }
@@ -162,8 +162,8 @@ func roundingStatus(inexact, up bool) (status uint16) {
 	return status
 }
 
-// ToInt returns n as a signed integer of width bits. What does not fit is invalid and gives the integer indefinite, which is the least one
-// (SDM Vol. 1, "Integer Indefinite"). The status has IE, PE and C1.
+// ToInt returns n as a signed integer of width bits. What does not fit is invalid and gives the integer indefinite,
+// which is the least one (SDM Vol. 1, "Integer Indefinite"). The status has IE, PE and C1.
 func ToInt(n Number, width uint, mode Mode) (int64, uint16) {
 	indefinite := int64(-1) << (width - 1)
 	switch {

@@ -2,8 +2,8 @@ package soft
 
 import "math/bits"
 
-// What AVX-512 computes with elements beyond SSE and AVX. SDM Vol. 2, the entries of VRNDSCALEPD, VREDUCEPD, VGETEXPPD, VGETMANTPD, VSCALEFPD,
-// VRANGEPD, VFPCLASSPD and VFIXUPIMMPD.
+// What AVX-512 computes with elements beyond SSE and AVX. SDM Vol. 2, the entries of VRNDSCALEPD, VREDUCEPD, VGETEXPPD,
+// VGETMANTPD, VSCALEFPD, VRANGEPD, VFPCLASSPD and VFIXUPIMMPD.
 
 // FromUint returns an integer without sign in the format.
 func (f *Format) FromUint(i uint64, mode Mode) (uint64, uint16) {
@@ -72,7 +72,8 @@ func (f *Format) RoundScale(x uint64, imm uint8, mode Mode) (uint64, uint16) {
 	return f.pack(r), quietBy(imm, status)
 }
 
-// Reduce is VREDUCE: what RoundScale takes away. It is inexact if that has too many bits, as AMD's CPUs say, not if anything is taken away.
+// Reduce is VREDUCE: what RoundScale takes away. It is inexact if that has too many bits, as AMD's CPUs say, not if
+// anything is taken away.
 func (f *Format) Reduce(x uint64, imm uint8, mode Mode) (uint64, uint16) {
 	a := f.unpackSSE(x, mode)
 	if a.class == nan {
@@ -228,7 +229,8 @@ func (f *Format) Range(x, y uint64, imm uint8, mode Mode) (uint64, uint16) {
 	return r, status
 }
 
-// extreme returns the lesser or the greater of two numbers. Of numbers that are equal in what counts, the lesser is negative.
+// extreme returns the lesser or the greater of two numbers. Of numbers that are equal in what counts, the lesser is
+// negative.
 func (f *Format) extreme(x, y uint64, imm uint8) uint64 {
 	sign := f.signBit()
 	key := func(x uint64) int64 {
@@ -319,7 +321,8 @@ func (f *Format) token(a Number, x uint64) uint {
 	return tokenPositive
 }
 
-// FixUp is VFIXUPIMM: table says what takes x's place by what x is, imm which exceptions that raises. old is what stays if nothing does.
+// FixUp is VFIXUPIMM: table says what takes x's place by what x is, imm which exceptions that raises. old is what stays
+// if nothing does.
 func (f *Format) FixUp(old, x, table uint64, imm uint8, mode Mode) (uint64, uint16) {
 	a := f.unpackSSE(x, mode)
 	token := f.token(a, x)

@@ -41,8 +41,9 @@ func TestApproximations14(t *testing.T) {
 	}
 }
 
-// TestMeasured14 has the approximations of all that an operand's upper bits can be hash to what an Intel Xeon, family 6, model 207, gave: results depend on 16 bits behind the highest one,
-// and on whether others are set. All of its 2^23 fractions, with even and odd exponents, gave what these do; results have 17 bits.
+// TestMeasured14 has the approximations of all that an operand's upper bits can be hash to what an Intel Xeon, family
+// 6, model 207, gave: results depend on 16 bits behind the highest one, and on whether others are set. All of its 2^23
+// fractions, with even and odd exponents, gave what these do; results have 17 bits.
 func TestMeasured14(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

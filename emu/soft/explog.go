@@ -51,8 +51,8 @@ func F2xm1(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// A power is 2^x of a breakpoint x, the middle of a sixteenth of the interval between two powers of two. From |x| = 1/4 on the reference adds a
-// correction to less1, which is 2^x - 1 in its 67 bits.
+// A power is 2^x of a breakpoint x, the middle of a sixteenth of the interval between two powers of two. From |x| = 1/4
+// on the reference adds a correction to less1, which is 2^x - 1 in its 67 bits.
 type power struct{ x, power, less1 wide }
 
 var powers = sync.OnceValue(makePowers)

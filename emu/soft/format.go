@@ -2,8 +2,9 @@ package soft
 
 import "math/bits"
 
-// format.go takes numbers apart, rounds what was computed from them, and puts it together again. All arithmetic is between these two:
-// a Number is exact, so is an exact but for its last bit, which says whether anything follows, and round rounds once.
+// format.go takes numbers apart, rounds what was computed from them, and puts it together again. All arithmetic is
+// between these two: a Number is exact, so is an exact but for its last bit, which says whether anything follows, and
+// round rounds once.
 
 // A Format is a binary floating-point format of IEEE 754, or a precision to which x87 rounds.
 type Format struct {
@@ -34,8 +35,8 @@ var extended = newFormat(64, 15)
 func (f *Format) fracBits() uint { return f.prec - 1 }
 func (f *Format) quiet() uint64  { return 1 << (f.prec - 2) }
 
-// wrapExp is what the exponent of a result changes by if its overflow or underflow is not masked (IEEE 754-1985, 7.3; SDM Vol. 1,
-// "Numeric Overflow Exception (#O)").
+// wrapExp is what the exponent of a result changes by if its overflow or underflow is not masked (IEEE 754-1985, 7.3;
+// SDM Vol. 1, "Numeric Overflow Exception (#O)").
 func (f *Format) wrapExp() int { return 3 << (f.expBits - 2) }
 
 // A Number is an operand taken apart, whatever its format was.
@@ -122,15 +123,17 @@ func (n Number) exact() exact {
 	return exact{normal, wide{n.neg, n.exp, u128{hi: n.m}}}
 }
 
-// A rounded is a number in a format: its exponent as it is stored, and as many bits of the significand as the format has.
+// A rounded is a number in a format: its exponent as it is stored, and as many bits of the significand as the format
+// has.
 type rounded struct {
 	neg  bool
 	exp  int
 	mant uint64
 }
 
-// round rounds w, which is not zero. lost says that w is not exact though its last bit does not tell. The status has the exceptions, and C1
-// if the significand became larger. If overflow or underflow is not masked, the exponent is wrapped.
+// round rounds w, which is not zero. lost says that w is not exact though its last bit does not tell. The status has
+// the exceptions, and C1 if the significand became larger. If overflow or underflow is not masked, the exponent is
+// wrapped.
 func (f *Format) round(w wide, lost bool, mode Mode) (rounded, uint16) {
 	status := uint16(0)
 	r, rest, up := f.cut(w, w.exp+f.bias, 0, mode)
@@ -163,8 +166,8 @@ func (f *Format) round(w wide, lost bool, mode Mode) (rounded, uint16) {
 	return r, status
 }
 
-// cut rounds the significand of w to the precision less shift bits. It reports whether there was a rest, and whether the significand
-// became larger.
+// cut rounds the significand of w to the precision less shift bits. It reports whether there was a rest, and whether
+// the significand became larger.
 func (f *Format) cut(w wide, exp int, shift uint, mode Mode) (r rounded, rest, up bool) {
 	t := w.m.shrSticky(64 - f.prec + shift)
 	mant, up := roundSignificand(t, w.neg, mode)

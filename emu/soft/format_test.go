@@ -261,8 +261,8 @@ func TestSpecialResults(t *testing.T) {
 	}
 }
 
-// TestFormatsSameEverywhere holds basic arithmetic to what it returned where it was compared with a CPU: hosts differ in how they fuse
-// products and sums, in NaNs and in conversions.
+// TestFormatsSameEverywhere holds basic arithmetic to what it returned where it was compared with a CPU: hosts differ
+// in how they fuse products and sums, in NaNs and in conversions.
 func TestFormatsSameEverywhere(t *testing.T) {
 	var got strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(hardAndSoft)) {

@@ -2,12 +2,13 @@ package soft
 
 import "math"
 
-// hard.go computes with the host's floating-point unit where that is sure to be right: IEEE 754 leaves no choice where results are rounded to
-// nearest, and operands and result are normal, or zeros. All else goes to the functions of Format. Go rounds to nearest on all its
-// platforms; each conversion that seems superfluous keeps it from fusing a product with a sum (Go specification, "Floating-point operators").
+// hard.go computes with the host's floating-point unit where that is sure to be right: IEEE 754 leaves no choice where
+// results are rounded to nearest, and operands and result are normal, or zeros. All else goes to the functions of
+// Format. Go rounds to nearest on all its platforms; each conversion that seems superfluous keeps it from fusing a
+// product with a sum (Go specification, "Floating-point operators").
 //
-// Elements are bits, those of single precision in the lower half of a word. PE is not returned if mode has it already, and masks it:
-// nothing depends on it then, and it takes the most time to find out.
+// Elements are bits, those of single precision in the lower half of a word. PE is not returned if mode has it already,
+// and masks it: nothing depends on it then, and it takes the most time to find out.
 
 // nearest reports whether mode rounds as the host does.
 func (m Mode) nearest() bool { return m.rounding() == 0 }
@@ -229,8 +230,9 @@ func FMA32(x, y, z uint64, mode Mode) (uint64, uint16) {
 	return Float32.FMA(x, y, z, mode)
 }
 
-// toOdd returns sum + rest, rounded to double precision so that another rounding gives what one of sum + rest would: of the two numbers
-// next to it, the one whose last bit is set (S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums").
+// toOdd returns sum + rest, rounded to double precision so that another rounding gives what one of sum + rest would: of
+// the two numbers next to it, the one whose last bit is set (S. Boldo and G. Melquiond, "Emulation of a FMA and
+// correctly rounded sums").
 func toOdd(sum, rest float64) float64 {
 	s := math.Float64bits(sum)
 	if rest == 0 || s&1 != 0 {

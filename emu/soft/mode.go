@@ -1,7 +1,7 @@
 package soft
 
-// A Mode says how results are rounded and what follows from exceptions. It is laid out as MXCSR, whose exception flags it may have; they
-// decide nothing (SDM Vol. 1, "MXCSR Control and Status Register").
+// A Mode says how results are rounded and what follows from exceptions. It is laid out as MXCSR, whose exception flags
+// it may have; they decide nothing (SDM Vol. 1, "MXCSR Control and Status Register").
 type Mode uint32
 
 // Fields of a Mode besides the masks, which are the exceptions' bits shifted by modeMasks.

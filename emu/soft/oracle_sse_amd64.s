@@ -2,7 +2,8 @@
 
 #include "textflag.h"
 
-// Each function executes one instruction with an MXCSR: func(in *sseIn, out *sseOut). The first operand is also the destination.
+// Each function executes one instruction with an MXCSR: func(in *sseIn, out *sseOut). The first operand is also the
+// destination.
 
 #define SETUP \
 	MOVQ in+0(FP), AX     \

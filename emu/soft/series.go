@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// A series is a power series with positive coefficients, none above the one before. Its sum is right to seriesBits: terms that are smaller do not count, and of
-// small ones the first bits are enough.
+// A series is a power series with positive coefficients, none above the one before. Its sum is right to seriesBits:
+// terms that are smaller do not count, and of small ones the first bits are enough.
 type series struct {
 	// c has the coefficients from the last one down, with 127 bits after the point.
 	c []u128
 	// upper has the first bits of each.
 	upper []upperBits
-	// parts says by the leading zeros of z behind the point which terms a sum takes: from the first bits those from start on, from middle on whole ones.
+	// parts says by the leading zeros of z behind the point which terms a sum takes: from the first bits those from
+	// start on, from middle on whole ones.
 	parts [65]struct{ start, middle int }
 }
 
@@ -23,7 +24,8 @@ type upperBits struct {
 	less  uint // how many more of them the coefficient in front has
 }
 
-// A sum is off by less than 2^-seriesBits, a term from the first bits, which is rounded three times, by less than 2^-upperRight of itself.
+// A sum is off by less than 2^-seriesBits, a term from the first bits, which is rounded three times, by less than
+// 2^-upperRight of itself.
 const (
 	seriesBits = 115
 	upperRight = 59
@@ -49,7 +51,8 @@ func newSeries(c *[tableSize]u128, first, step int) *series {
 		before = zeros
 	}
 	for n := range s.parts {
-		// from returns where terms begin that have one among so many bits, the last of all at the latest. The k-th is below 2^(1-zeros-k*n).
+		// from returns where terms begin that have one among so many bits, the last of all at the latest. The k-th is
+		// below 2^(1-zeros-k*n).
 		from := func(bits int) int {
 			at := len(s.c) - 1
 			for at > 0 && int(s.upper[at-1].zeros)+(len(s.c)-at)*n <= bits {
@@ -63,7 +66,8 @@ func newSeries(c *[tableSize]u128, first, step int) *series {
 	return s
 }
 
-// sum returns the sum of c[k] * z^k over k = 0, 1, ..., with the sign of odd powers changed if alternating: numbers with 127 bits after the point, z below 1.
+// sum returns the sum of c[k] * z^k over k = 0, 1, ..., with the sign of odd powers changed if alternating: numbers
+// with 127 bits after the point, z below 1.
 func (s *series) sum(z u128, alternating bool) u128 {
 	sign := uint64(0)
 	if alternating {

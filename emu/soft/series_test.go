@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seriesOf says by what each series divides the k-th power, and how many leading zeros behind the point there are at least where it is used.
+// seriesOf says by what each series divides the k-th power, and how many leading zeros behind the point there are at
+// least where it is used.
 var seriesOf = map[string]struct {
 	series  func() *series
 	divisor func(k int64) *big.Int

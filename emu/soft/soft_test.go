@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// many returns how many random operands a test compares: n, or with -short, for runs under an emulator, a tenth of them.
+// many returns how many random operands a test compares: n, or with -short, for runs under an emulator, a tenth of
+// them.
 func many(n int) int {
 	if testing.Short() {
 		return n / 10

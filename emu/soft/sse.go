@@ -1,9 +1,10 @@
 package soft
 
-// sse.go has the arithmetic of SSE, AVX, FMA and F16C on one element: SDM Vol. 1, "Programming with Intel Streaming SIMD Extensions".
+// sse.go has the arithmetic of SSE, AVX, FMA and F16C on one element: SDM Vol. 1, "Programming with Intel Streaming
+// SIMD Extensions".
 //
-// Elements are bits. What is returned besides the result is the exceptions (IE to PE); C1 is never among them. If one of them is not
-// masked, the result means nothing: such an instruction writes no register, for none of its elements.
+// Elements are bits. What is returned besides the result is the exceptions (IE to PE); C1 is never among them. If one
+// of them is not masked, the result means nothing: such an instruction writes no register, for none of its elements.
 
 // Add returns x + y.
 func (f *Format) Add(x, y uint64, mode Mode) (uint64, uint16) {
@@ -78,8 +79,8 @@ func (n *Number) denormal() uint16 {
 	return 0
 }
 
-// firstNaN returns the result of an instruction with NaNs among its operands: the first of them, made quiet (SDM Vol. 1, "Rules for
-// Handling NaNs"). Signaling ones are invalid.
+// firstNaN returns the result of an instruction with NaNs among its operands: the first of them, made quiet (SDM Vol.
+// 1, "Rules for Handling NaNs"). Signaling ones are invalid.
 func (f *Format) firstNaN(ns ...Number) (uint64, uint16) {
 	var status uint16
 	var first *Number
@@ -94,8 +95,8 @@ func (f *Format) firstNaN(ns ...Number) (uint64, uint16) {
 	return f.quieten(*first), status
 }
 
-// result rounds e and puts it together. status has what is known already, denormal DE if an operand was one: what is invalid or divides by
-// zero does not say so.
+// result rounds e and puts it together. status has what is known already, denormal DE if an operand was one: what is
+// invalid or divides by zero does not say so.
 func (f *Format) result(e exact, status, denormal uint16, mode Mode) (uint64, uint16) {
 	if status == 0 {
 		status = denormal

@@ -113,8 +113,8 @@ func randomMode(r *rand.Rand) Mode {
 	return m
 }
 
-// randomBits returns an operand for an operation by its name: two numbers of 32 bits, or one of 64, near each other's exponents so that all
-// paths are taken; or what is special.
+// randomBits returns an operand for an operation by its name: two numbers of 32 bits, or one of 64, near each other's
+// exponents so that all paths are taken; or what is special.
 func randomBits(r *rand.Rand, name string) uint64 {
 	switch {
 	case strings.Contains(name, "FromInt"):

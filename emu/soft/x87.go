@@ -1,8 +1,8 @@
 package soft
 
-// x87.go has the basic arithmetic of x87. Operands are Numbers, since an instruction may have one that is no F80: FADD m32 and FIADD take
-// it apart in its own format, where it may be denormal. Results are F80, rounded to what precision control says (SDM Vol. 1, "Precision
-// Control Field"). A Result's fields say what becomes of it; Pushed is not used.
+// x87.go has the basic arithmetic of x87. Operands are Numbers, since an instruction may have one that is no F80: FADD
+// m32 and FIADD take it apart in its own format, where it may be denormal. Results are F80, rounded to what precision
+// control says (SDM Vol. 1, "Precision Control Field"). A Result's fields say what becomes of it; Pushed is not used.
 
 // Add executes FADD.
 func Add(a, b Number, cw uint16) Result {
@@ -90,8 +90,9 @@ func Load(a Number, cw uint16) Result {
 	return Result{Value: a.f80(), Status: a.denormal()}
 }
 
-// Store executes FST m32 and FST m64: it returns a in a smaller format. The status is as that of a Result: if one of its exceptions is not
-// masked, nothing is stored, but for an inexact result. Where nothing is stored for overflow or underflow, no rounding is told of either.
+// Store executes FST m32 and FST m64: it returns a in a smaller format. The status is as that of a Result: if one of
+// its exceptions is not masked, nothing is stored, but for an inexact result. Where nothing is stored for overflow or
+// underflow, no rounding is told of either.
 func Store(a Number, to *Format, cw uint16) (uint64, uint16) {
 	switch a.class {
 	case unsupported:
@@ -153,8 +154,8 @@ func (n Number) nan80() F80 {
 	return F80{}
 }
 
-// result80 rounds e. status has what is known already, denormal DE if an operand was one: what is invalid or divides by zero does not say
-// so. What is not masked and found before the computation is all that is said.
+// result80 rounds e. status has what is known already, denormal DE if an operand was one: what is invalid or divides by
+// zero does not say so. What is not masked and found before the computation is all that is said.
 func result80(e exact, status, denormal uint16, cw uint16) Result {
 	mode := x87Mode(cw)
 	if status == 0 {

@@ -1,6 +1,7 @@
 package soft
 
-// Fxam returns C0, C2 and C3, which tell the class of x, and C1, its sign: SDM Vol. 2, FXAM. An empty register is the caller's.
+// Fxam returns C0, C2 and C3, which tell the class of x, and C1, its sign: SDM Vol. 2, FXAM. An empty register is the
+// caller's.
 func Fxam(x F80) uint16 {
 	codes := [...]uint16{zero: C3, denormal: C3 | C2, normal: C2, infinite: C2 | C0, nan: C0, unsupported: 0}
 	status := codes[x.class()]
@@ -25,7 +26,8 @@ func FromBCD(b [10]byte) F80 {
 	return FromInt(n).f80().withSign(b[9]&0x80 != 0)
 }
 
-// ToBCD returns x rounded to a BCD integer, and the status. Where that does not exist, it is the BCD indefinite, with IE.
+// ToBCD returns x rounded to a BCD integer, and the status. Where that does not exist, it is the BCD indefinite, with
+// IE.
 func ToBCD(x F80, cw uint16) ([10]byte, uint16) {
 	n, status := ToInt(x.Number(), 64, x87Mode(cw))
 	if n <= -decimalLimit || n >= decimalLimit {
@@ -54,8 +56,8 @@ var (
 	log10of2 = wide{exp: -2, m: u128{0x9a209a84fbcff798, 0x8f8959ac0b7c9178}}
 )
 
-// Fldpi, Fldl2t, Fldl2e, Fldlg2 and Fldln2 return what these instructions load: SDM Vol. 1, "Pi", and Vol. 2, "FLD1/…". Rounding control
-// decides the last bit.
+// Fldpi, Fldl2t, Fldl2e, Fldlg2 and Fldln2 return what these instructions load: SDM Vol. 1, "Pi", and Vol. 2, "FLD1/…".
+// Rounding control decides the last bit.
 func Fldpi(cw uint16) F80  { return pi.constant(cw) }
 func Fldl2t(cw uint16) F80 { return log2ten.constant(cw) }
 func Fldl2e(cw uint16) F80 { return log2e.constant(cw) }

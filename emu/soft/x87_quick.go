@@ -2,16 +2,17 @@ package soft
 
 import "math/bits"
 
-// x87_quick.go has the arithmetic of x87 for what nearly all of it is: normal numbers, rounding to nearest with 64 bits, as Linux starts
-// programs, and a result that is far from denormal and infinite ones. It takes half the time, with the same results.
+// x87_quick.go has the arithmetic of x87 for what nearly all of it is: normal numbers, rounding to nearest with 64
+// bits, as Linux starts programs, and a result that is far from denormal and infinite ones. It takes half the time,
+// with the same results.
 
 // usual reports whether a, b and the control word are.
 func usual(a, b Number, cw uint16) bool {
 	return a.class == normal && b.class == normal && cw&(3<<10|3<<8) == 3<<8
 }
 
-// nearest64 rounds (hi + lo / 2^64) * 2^(exp-63), whose first bit is set and whose last one stands for all that follow. It reports false if
-// the result may be out of range.
+// nearest64 rounds (hi + lo / 2^64) * 2^(exp-63), whose first bit is set and whose last one stands for all that follow.
+// It reports false if the result may be out of range.
 func nearest64(neg bool, exp int, hi, lo uint64) (Result, bool) {
 	exp += expBias
 	if exp <= 0 || exp >= maxExp-1 {

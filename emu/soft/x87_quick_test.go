@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQuick compares quick arithmetic with the one for all numbers, which the reserved value of precision control gives, of 64 bits too.
+// TestQuick compares quick arithmetic with the one for all numbers, which the reserved value of precision control
+// gives, of 64 bits too.
 func TestQuick(t *testing.T) {
 	const usualWord, reservedWord = 0x37f, 0x17f
 	r := rand.New(rand.NewPCG(11, 12))

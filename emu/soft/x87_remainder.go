@@ -24,7 +24,8 @@ func Fscale(y, x F80, cw uint16) Result {
 	return w.scaled(cw).denormals(cw, x, y)
 }
 
-// scaled rounds w, whose exponent may be beyond what an unmasked overflow or underflow takes back: then the result is infinite or zero.
+// scaled rounds w, whose exponent may be beyond what an unmasked overflow or underflow takes back: then the result is
+// infinite or zero.
 func (w wide) scaled(cw uint16) Result {
 	switch exp := w.exp + expBias; {
 	case exp-extended.wrapExp() >= maxExp && cw&OE == 0:
@@ -35,7 +36,8 @@ func (w wide) scaled(cw uint16) Result {
 	return w.rounded80(cw)
 }
 
-// kept returns x for an operation that leaves it as it is. Intel's CPUs do not tell of an underflow then if x is denormal; AMD's do.
+// kept returns x for an operation that leaves it as it is. Intel's CPUs do not tell of an underflow then if x is
+// denormal; AMD's do.
 func (x F80) kept(cw uint16) Result {
 	if x.Mant>>63 == 0 {
 		return Result{Value: x}
@@ -84,8 +86,8 @@ func Fxtract(x F80, cw uint16) Result {
 	return Result{Value: FromInt(int64(n.exp)).f80(), Pushed: F80{n.m, expBias}.withSign(x.neg())}.denormals(cw, x)
 }
 
-// Fprem returns the remainder of x / y with the quotient truncated, Fprem1 with the quotient rounded to nearest. Status has C2 if this was a step
-// towards it, else the low bits of the quotient: C0 bit 2, C3 bit 1, C1 bit 0.
+// Fprem returns the remainder of x / y with the quotient truncated, Fprem1 with the quotient rounded to nearest. Status
+// has C2 if this was a step towards it, else the low bits of the quotient: C0 bit 2, C3 bit 1, C1 bit 0.
 func Fprem(y, x F80, cw uint16) Result { return remainder(y, x, cw, false) }
 
 // Fprem1 is the remainder that IEEE 754 describes; see Fprem.
@@ -137,8 +139,9 @@ func remainder(y, x F80, cw uint16, nearest bool) Result {
 	return r.denormals(cw, x, y)
 }
 
-// partialRemainder divides x by y. The remainder is rem * 2^(exp-63). If the exponents are too far apart it is a partial one: "N := an
-// implementation-dependent number between 32 and 63" (SDM Vol. 2, FPREM); CPUs agree on one that leaves a multiple of 32.
+// partialRemainder divides x by y. The remainder is rem * 2^(exp-63). If the exponents are too far apart it is a
+// partial one: "N := an implementation-dependent number between 32 and 63" (SDM Vol. 2, FPREM); CPUs agree on one that
+// leaves a multiple of 32.
 func partialRemainder(x, y Number) (rem uint64, exp int, quotient uint64, partial bool) {
 	distance := x.exp - y.exp
 	if distance < 0 {

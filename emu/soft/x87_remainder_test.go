@@ -64,7 +64,8 @@ func TestRemainder(t *testing.T) {
 	require.Greater(t, longest, 300)
 }
 
-// remainderSteps repeats an instruction until C2 says that it is done. Each step but the last brings exponents nearer by 32 to 63.
+// remainderSteps repeats an instruction until C2 says that it is done. Each step but the last brings exponents nearer
+// by 32 to 63.
 func remainderSteps(t *testing.T, y, x F80, nearest bool) (rem F80, status uint16, steps int) {
 	f := Fprem
 	if nearest {
@@ -166,7 +167,8 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// TestKeptDenormals scales a denormal number by zero, and takes its remainder by infinity: it stays, and is no underflow.
+// TestKeptDenormals scales a denormal number by zero, and takes its remainder by infinity: it stays, and is no
+// underflow.
 func TestKeptDenormals(t *testing.T) {
 	denormal := F80{Mant: 0x5081}
 	for _, cw := range []uint16{0x37f, 0x37f &^ UE} {

@@ -21,7 +21,8 @@ type Tally struct {
 	keys []emu.Addr
 }
 
-// A page has the counts of consecutive addresses: of few, since most addresses begin no instruction, and many instructions count little.
+// A page has the counts of consecutive addresses: of few, since most addresses begin no instruction, and many
+// instructions count little.
 type page [32]uint64
 
 const pageSize = emu.Addr(len(page{}))

@@ -158,7 +158,8 @@ func (e *Engine) unplan(at emu.Addr, in *insn) {
 	}
 }
 
-// before counts and simulates the references of an instruction before the one that faulted. That one is looked up in the caches as well if it writes to what can be read.
+// before counts and simulates the references of an instruction before the one that faulted. That one is looked up in
+// the caches as well if it writes to what can be read.
 func (e *Engine) before(c *emu.CPU, at emu.Addr, g *guest.Insn, f emu.Fault) {
 	if !e.watching() || f.Vector != emu.VecPF {
 		return

@@ -115,15 +115,16 @@ func (e *Engine) pieceOf(a emu.Addr, n uint64) uint64 {
 	return emu.Piece(n)
 }
 
-// chargePiece takes the iterations of the instruction at a that made after of before off the budget. ended says that it ended there.
+// chargePiece takes the iterations of the instruction at a that made after of before off the budget. ended says that it
+// ended there.
 func (e *Engine) chargePiece(a emu.Addr, before, after uint64, ended bool) {
 	if e.checksRepeat(a) {
 		e.shared.budget -= int64(emu.PieceCost(before, after, ended))
 	}
 }
 
-// pause returns why the guest stops between two pieces of the instruction at a, nil if it does not. The instruction itself
-// then counts when it ends.
+// pause returns why the guest stops between two pieces of the instruction at a, nil if it does not. The instruction
+// itself then counts when it ends.
 func (e *Engine) pause(c *emu.CPU, a emu.Addr, in *insn) *emu.Stop {
 	stop := &emu.Stop{Reason: emu.StopInterrupt}
 	switch s := e.shared; {
@@ -143,8 +144,9 @@ func (e *Engine) pause(c *emu.CPU, a emu.Addr, in *insn) *emu.Stop {
 	return stop
 }
 
-// repeated counts and simulates iterations of a REP instruction, which is in e.g and was begun, that have been made: RCX
-// was before in front of them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
+// repeated counts and simulates iterations of a REP instruction, which is in e.g and was begun, that have been made:
+// RCX was before in front of them. unfinished says that the instruction did not end behind them: a fault did, or more
+// are to come.
 func (e *Engine) repeated(c *emu.CPU, at emu.Addr, before uint64, unfinished bool) {
 	g := &e.g
 	e.drop()

@@ -34,8 +34,8 @@ func TestObjdumpEnumerated(t *testing.T) {
 	}
 }
 
-// compareEnumerated compares encodings, each with a NOP and a long PAUSE behind it: two lines of objdump's. Wherever it takes an encoding to end it finds a
-// PAUSE to the next one, and as operands these bytes are negative.
+// compareEnumerated compares encodings, each with a NOP and a long PAUSE behind it: two lines of objdump's. Wherever it
+// takes an encoding to end it finds a PAUSE to the next one, and as operands these bytes are negative.
 func compareEnumerated(t *testing.T, enumerate func(add func(...byte))) {
 	var code []byte
 	enumerate(func(b ...byte) {

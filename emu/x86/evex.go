@@ -1,7 +1,7 @@
 package x86
 
-// evexFields gives inst what its EVEX prefix says of masks, broadcasts and rounding, and refuses what raises #UD. SDM Vol. 2, "EVEX Instruction
-// Format" and "Exceptions Type".
+// evexFields gives inst what its EVEX prefix says of masks, broadcasts and rounding, and refuses what raises #UD. SDM
+// Vol. 2, "EVEX Instruction Format" and "Exceptions Type".
 func (d *decoder) evexFields(inst *Inst) error {
 	f := d.form
 	inst.Mask, inst.Zeroing = Reg(d.mask), d.zeroing
@@ -58,7 +58,8 @@ func (i *Inst) ElementSize(arg int) int {
 	return i.OperandSize(arg) / i.Elements()
 }
 
-// OperandSize returns how many bytes operand arg has, a vector: a register may have more than the instruction uses of it.
+// OperandSize returns how many bytes operand arg has, a vector: a register may have more than the instruction uses of
+// it.
 func (i *Inst) OperandSize(arg int) int {
 	size := int(forms[i.form].args[arg].size)
 	if size >= int(sizeX) {

@@ -195,7 +195,8 @@ const (
 // A Rounding is what an instruction says about rounding and exceptions instead of MXCSR.
 type Rounding uint8
 
-// Roundings. All but RoundMXCSR suppress exceptions; RoundNearest to RoundZero, in the order of MXCSR's field, give a mode too.
+// Roundings. All but RoundMXCSR suppress exceptions; RoundNearest to RoundZero, in the order of MXCSR's field, give a
+// mode too.
 const (
 	RoundMXCSR Rounding = iota
 	RoundSAE
@@ -244,8 +245,9 @@ type Inst struct {
 	Repne     bool // F2 that acts as REPNE
 	OpSize16  bool // 66 prefix present
 
-	// What an EVEX prefix adds. Mask is the mask register that selects elements of the result, 0 for all of them; Zeroing has the
-	// others become zero instead of staying. Broadcast says that the memory operand is one element, for all places.
+	// What an EVEX prefix adds. Mask is the mask register that selects elements of the result, 0 for all of them;
+	// Zeroing has the others become zero instead of staying. Broadcast says that the memory operand is one element, for
+	// all places.
 	Mask               Reg
 	Zeroing, Broadcast bool
 	Rounding           Rounding

@@ -56,7 +56,8 @@ type host struct{ exe string }
 // batch is how many jobs are executed at a time: all of a test's would take a gigabyte.
 const batch = 1 << 15
 
-// newHost compiles the program that does. It is position-independent, since the heap of another may lie at the addresses that it maps.
+// newHost compiles the program that does. It is position-independent, since the heap of another may lie at the
+// addresses that it maps.
 func newHost(t testing.TB) host {
 	t.Helper()
 	h := host{filepath.Join(t.TempDir(), "native")}
@@ -181,8 +182,9 @@ var hostIsAMD = sync.OnceValue(func() bool {
 	return bytes.Contains(text, []byte("AuthenticAMD"))
 })
 
-// amdDiffers reports whether the host is an AMD CPU and code is an encoding that these alone take for undefined (prefetch, 0F 0D,
-// of a register), or alone execute: LOCK VERW, LOCK MOV with CR0, which is CR8 to them, and VPERMQ and VPERMPD with W clear.
+// amdDiffers reports whether the host is an AMD CPU and code is an encoding that these alone take for undefined
+// (prefetch, 0F 0D, of a register), or alone execute: LOCK VERW, LOCK MOV with CR0, which is CR8 to them, and VPERMQ
+// and VPERMPD with W clear.
 func amdDiffers(code []byte) bool {
 	if !hostIsAMD() {
 		return false
@@ -206,9 +208,10 @@ func amdDiffers(code []byte) bool {
 	return false
 }
 
-// amdIgnores reports whether the host is an AMD CPU and code has a bit set that Intel's CPUs take for undefined there: AMD's of family 25 execute it as if the bit were clear,
-// those of family 26 do not. That are zeroing without a mask, broadcast or rounding of an instruction of registers that has none, and bits that would
-// extend numbers of mask registers. RDPRU, which only AMD's CPUs have, ignores a prefix 66 as well: the manual has it without.
+// amdIgnores reports whether the host is an AMD CPU and code has a bit set that Intel's CPUs take for undefined there:
+// AMD's of family 25 execute it as if the bit were clear, those of family 26 do not. That are zeroing without a mask,
+// broadcast or rounding of an instruction of registers that has none, and bits that would extend numbers of mask
+// registers. RDPRU, which only AMD's CPUs have, ignores a prefix 66 as well: the manual has it without.
 func amdIgnores(code []byte) bool {
 	switch {
 	case !hostIsAMD():
@@ -288,7 +291,8 @@ func TestNativeUndefined(t *testing.T) {
 	}
 }
 
-// undefinedError says in what the host, which ended with r, disagrees with Decode about whether code is an instruction, and how long; "" if in nothing.
+// undefinedError says in what the host, which ended with r, disagrees with Decode about whether code is an instruction,
+// and how long; "" if in nothing.
 func undefinedError(code []byte, r result, executes map[Feature]bool) string {
 	var inst Inst
 	err := Decode(code, &inst)

@@ -1,7 +1,7 @@
 package x86
 
-// Unsettled has the status flags that instructions leave undefined and CPUs write nevertheless, each as its maker likes: two engines may
-// leave others.
+// Unsettled has the status flags that instructions leave undefined and CPUs write nevertheless, each as its maker
+// likes: two engines may leave others.
 var Unsettled = map[Op]Flags{
 	MUL: SF | ZF | AF | PF, IMUL: SF | ZF | AF | PF, DIV: StatusFlags, IDIV: StatusFlags,
 	BSF: StatusFlags &^ ZF, BSR: StatusFlags &^ ZF,

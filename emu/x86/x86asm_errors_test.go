@@ -7,8 +7,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// x86asmErrors are the differences in which x86asm is wrong, or has another opinion that is as good; compare takes the first that
-// applies. TestX86asm fails if one is not met any more.
+// x86asmErrors are the differences in which x86asm is wrong, or has another opinion that is as good; compare takes the
+// first that applies. TestX86asm fails if one is not met any more.
 var x86asmErrors = []struct {
 	reason  string
 	applies func(d *decoding) bool
@@ -76,7 +76,8 @@ func refuses(ops ...x86asm.Op) func(d *decoding) bool {
 	return func(d *decoding) bool { return d.err != nil && slices.Contains(ops, d.theirs.Op) }
 }
 
-// mistakes is about instructions of ours that x86asm takes for others, or for longer ones, or shows with other operands.
+// mistakes is about instructions of ours that x86asm takes for others, or for longer ones, or shows with other
+// operands.
 func mistakes(ops ...Op) func(d *decoding) bool {
 	return func(d *decoding) bool { return d.err == nil && slices.Contains(ops, d.ours.Op) }
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// TestX86asm compares length, mnemonic and operands with golang.org/x/arch's decoder, whose tables come from Intel's manual and
-// from XED. EVEX is left out: we refuse to execute it.
+// TestX86asm compares length, mnemonic and operands with golang.org/x/arch's decoder, whose tables come from Intel's
+// manual and from XED. EVEX is left out: we refuse to execute it.
 func TestX86asm(t *testing.T) {
 	c := newX86asmComparison()
 	for _, escape := range [][]byte{nil, {0x0f}, {0x0f, 0x38}, {0x0f, 0x3a}} {
@@ -115,8 +115,8 @@ func x86asmName(i *Inst) string {
 	return name
 }
 
-// sameOperands compares operands. x86asm shows those that string instructions imply, and no ST(0) where memory is the other operand
-// or the result goes elsewhere.
+// sameOperands compares operands. x86asm shows those that string instructions imply, and no ST(0) where memory is the
+// other operand or the result goes elsewhere.
 func (d *decoding) sameOperands() bool {
 	i := &d.ours
 	if i.isString() {
@@ -160,8 +160,8 @@ func sameOperand(i *Inst, a *Arg, theirs x86asm.Arg) bool {
 	return theirs == x86asmRegister(a)
 }
 
-// sameMemory compares a memory operand. x86asm does not extend the sign of displacements of 32 bits, shows segments that have no
-// effect, and gives a scale to an index that is none.
+// sameMemory compares a memory operand. x86asm does not extend the sign of displacements of 32 bits, shows segments
+// that have no effect, and gives a scale to an index that is none.
 func sameMemory(i *Inst, theirs x86asm.Mem) bool {
 	m := &i.Mem
 	want := x86asm.Mem{Disp: int64(int32(m.Disp)), Segment: [...]x86asm.Reg{0, x86asm.FS, x86asm.GS}[m.Seg]}

@@ -150,7 +150,8 @@ func (b *Browser) Is(want, expression string) {
 	}
 }
 
-// Keys presses keys: characters, \r for Enter, \t for Tab, \x1b for Escape, \b for Backspace, ←, →, ↑ and ↓ for the arrows.
+// Keys presses keys: characters, \r for Enter, \t for Tab, \x1b for Escape, \b for Backspace, ←, →, ↑ and ↓ for the
+// arrows.
 func (b *Browser) Keys(keys string) {
 	b.t.Helper()
 	names := map[rune]string{

@@ -1,8 +1,9 @@
-// Package debuginfod gets debug files from servers, by the build-id of the program that they belong to (debuginfod(8), "Webapi"; distributions run such servers:
-// debuginfod.archlinux.org, debuginfod.debian.net and others). What was fetched stays in a directory, with the layout that elfutils' client has: ID/debuginfo.
+// Package debuginfod gets debug files from servers, by the build-id of the program that they belong to (debuginfod(8),
+// "Webapi"; distributions run such servers: debuginfod.archlinux.org, debuginfod.debian.net and others). What was
+// fetched stays in a directory, with the layout that elfutils' client has: ID/debuginfo.
 //
-// A server is asked for files that hold what it likes: dwarfmap compares their build-ids. A file has 2 GiB at most. A server that cannot be reached, or breaks
-// off, is not asked again.
+// A server is asked for files that hold what it likes: dwarfmap compares their build-ids. A file has 2 GiB at most. A
+// server that cannot be reached, or breaks off, is not asked again.
 package debuginfod
 
 import (
@@ -27,7 +28,8 @@ import (
 const (
 	// maxSize is how large a file may be, in bytes.
 	maxSize = 2 << 30
-	// answerTime is how long a server may take to connect and to begin its answer, fileTime how long a whole file may take.
+	// answerTime is how long a server may take to connect and to begin its answer, fileTime how long a whole file may
+	// take.
 	answerTime = 30 * time.Second
 	fileTime   = 10 * time.Minute
 )
@@ -63,7 +65,8 @@ func DefaultDir() string {
 	return filepath.Join(dir, "cgemu", "debuginfod")
 }
 
-// New returns a client of servers, which are asked in this order. tell gets a line for each file that is fetched, and for what fails.
+// New returns a client of servers, which are asked in this order. tell gets a line for each file that is fetched, and
+// for what fails.
 func New(servers []string, dir string, tell func(text string)) *Client {
 	return &Client{
 		servers: servers, dir: dir, tell: tell, absent: map[string]bool{},
@@ -74,7 +77,8 @@ func New(servers []string, dir string, tell func(text string)) *Client {
 	}
 }
 
-// Find returns the debug file for a build-id in hexadecimal, which it fetches if need be; "" if there is none. It gives up when done is closed.
+// Find returns the debug file for a build-id in hexadecimal, which it fetches if need be; "" if there is none. It gives
+// up when done is closed.
 func (c *Client) Find(buildID string, done <-chan struct{}) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 
 const id, other, broken = "0123456789abcdef0123456789abcdef01234567", "aaaa456789abcdef0123456789abcdef01234567", "bbbb456789abcdef0123456789abcdef01234567"
 
-// TestFind asks two servers: what one does not have the other may, what both lack is asked for once, and one that fails is not asked again.
+// TestFind asks two servers: what one does not have the other may, what both lack is asked for once, and one that fails
+// is not asked again.
 func TestFind(t *testing.T) {
 	asked := map[string]int{}
 	server := func(name string, answers map[string]func(w http.ResponseWriter)) *httptest.Server {

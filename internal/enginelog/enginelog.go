@@ -1,7 +1,8 @@
-// Package enginelog writes what an engine tells through emu.Debug: the blocks that it translates, the instructions that it executes,
-// and maps of its code for the host's perf. The manual's section "Instruments" says what each column is.
+// Package enginelog writes what an engine tells through emu.Debug: the blocks that it translates, the instructions that
+// it executes, and maps of its code for the host's perf. The manual's section "Instruments" says what each column is.
 //
-// The texts are the same in every run, as far as the host's code is: it contains addresses of the host's where caches are simulated.
+// The texts are the same in every run, as far as the host's code is: it contains addresses of the host's where caches
+// are simulated.
 package enginelog
 
 import (
@@ -66,7 +67,8 @@ func writeCodes(w io.Writer, list []emu.Code) {
 	w.Write(b.Bytes())
 }
 
-// writeBlock writes a block: a line about it, its counters, and each instruction of the guest with the host's code for it.
+// writeBlock writes a block: a line about it, its counters, and each instruction of the guest with the host's code for
+// it.
 func writeBlock(w io.Writer, b *emu.Block, at Place) {
 	once := ""
 	if b.Once {
@@ -96,8 +98,8 @@ func writeCode(w io.Writer, indent string, addr uint64, code []byte) uint64 {
 	return addr
 }
 
-// decode returns the length and the text of the first instruction in code, which lies at addr, with the address that it has relative to RIP
-// behind a #. What is no instruction is a byte.
+// decode returns the length and the text of the first instruction in code, which lies at addr, with the address that it
+// has relative to RIP behind a #. What is no instruction is a byte.
 func decode(addr uint64, code []byte) (n int, text string) {
 	var in x86.Inst
 	if x86.Decode(code, &in) != nil {

@@ -45,7 +45,8 @@ func changes(before, after *emu.CPU) (list []string) {
 	return append(list, vectorChanges(before.FP, after.FP)...)
 }
 
-// vectorChanges lists the registers of x87, SSE, AVX and AVX-512 that differ: all of a ymm or zmm register if its upper half does.
+// vectorChanges lists the registers of x87, SSE, AVX and AVX-512 that differ: all of a ymm or zmm register if its upper
+// half does.
 func vectorChanges(before, after *emu.XState) (list []string) {
 	if *before == *after {
 		return nil

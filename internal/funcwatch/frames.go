@@ -26,8 +26,8 @@ type frame struct {
 // A callStack has the watched functions in which a thread is.
 type callStack struct {
 	frames []frame // the innermost last
-	// active has how often each function of kind Toggles is on it. inverted says that these are an odd number of functions:
-	// collection is the other way round then.
+	// active has how often each function of kind Toggles is on it. inverted says that these are an odd number of
+	// functions: collection is the other way round then.
 	active   map[emu.Addr]int
 	inverted bool
 }
@@ -44,8 +44,8 @@ func (w *Watcher) In(cpu *emu.CPU, kind FrameKind) bool {
 	return stack != nil && slices.ContainsFunc(stack.frames, func(f frame) bool { return f.kind == kind })
 }
 
-// Push notes that the function was entered, and will be left. It reports false if the thread is in this activation of it already:
-// its first instruction may be the target of a jump of its own.
+// Push notes that the function was entered, and will be left. It reports false if the thread is in this activation of
+// it already: its first instruction may be the target of a jump of its own.
 func (e *Entry) Push(kind FrameKind) bool {
 	w, f := e.w, frame{fn: e.CPU.RIP, sp: e.sp(), ret: e.Return(), kind: kind}
 	stack := w.threads[e.CPU]

@@ -13,8 +13,8 @@ type Function struct {
 	name   string // demangled, once it was asked for
 }
 
-// Matches reports whether a pattern names f: `*` stands for any text, `?` for any character. It is compared with the symbol, with the
-// name as in the source, and with that without its parameters.
+// Matches reports whether a pattern names f: `*` stands for any text, `?` for any character. It is compared with the
+// symbol, with the name as in the source, and with that without its parameters.
 func (f *Function) Matches(pattern string) bool {
 	if glob.Match(pattern, f.Symbol) {
 		return true

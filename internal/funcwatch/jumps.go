@@ -2,8 +2,9 @@ package funcwatch
 
 import "github.com/cgemu/cgemu/emu"
 
-// Jumps returns the probe of the functions that say where execution goes on when it does not return, but jumps out of functions:
-// setjmp, and _Unwind_SetIP, by which unwinders are told of a handler. A Watcher with probes that push frames needs it.
+// Jumps returns the probe of the functions that say where execution goes on when it does not return, but jumps out of
+// functions: setjmp, and _Unwind_SetIP, by which unwinders are told of a handler. A Watcher with probes that push
+// frames needs it.
 func Jumps() *Probe {
 	names := map[string]bool{
 		"setjmp": true, "_setjmp": true, "__setjmp": true, "sigsetjmp": true, "__sigsetjmp": true,

@@ -1,10 +1,10 @@
 // Package funcwatch tells when functions of a guest are entered and left.
 //
-// A Watcher marks the first instructions of the functions that its Probes match, in every file that is mapped executable, so that the
-// engine stops there. While a watched function is active its return address is marked as well. Whether a function was left is
-// told by the stack pointer alone: its return address lies at or above it as long as the function is active. So recursion needs no
-// count, and exceptions and longjmp are seen as returns are, if execution stops where they land. (See RATIONALE.md, "How are
-// functions watched?")
+// A Watcher marks the first instructions of the functions that its Probes match, in every file that is mapped
+// executable, so that the engine stops there. While a watched function is active its return address is marked as well.
+// Whether a function was left is told by the stack pointer alone: its return address lies at or above it as long as the
+// function is active. So recursion needs no count, and exceptions and longjmp are seen as returns are, if execution
+// stops where they land. (See RATIONALE.md, "How are functions watched?")
 package funcwatch
 
 import (
@@ -97,7 +97,8 @@ func New(e emu.Engine, m *mem.Space, open func(path string) *dwarfmap.Object, pr
 	return w
 }
 
-// Inherit takes over which probes matched and are done from the Watcher of the parent process, which has the same probes.
+// Inherit takes over which probes matched and are done from the Watcher of the parent process, which has the same
+// probes.
 func (w *Watcher) Inherit(parent *Watcher) {
 	for i, p := range parent.probes {
 		w.probes[i].matched, w.probes[i].Done = p.matched, p.Done

@@ -3,7 +3,8 @@ package glob
 
 import "strings"
 
-// Match reports whether a pattern matches all of a name: `*` stands for any text, slashes too, `?` for any byte, nothing else is special.
+// Match reports whether a pattern matches all of a name: `*` stands for any text, slashes too, `?` for any byte,
+// nothing else is special.
 func Match(pattern, name string) bool {
 	star, mark := -1, 0 // where the last `*` was, and what it may stand for ends
 	p, n := 0, 0

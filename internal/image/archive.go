@@ -60,7 +60,8 @@ type tarArchive struct {
 	key, id string
 }
 
-// Files that say that an archive has images. In one that has both, as newer versions of docker save write them, the first is better: it knows tags.
+// Files that say that an archive has images. In one that has both, as newer versions of docker save write them, the
+// first is better: it knows tags.
 const (
 	dockerManifest = "manifest.json"
 	ociIndex       = "index.json"

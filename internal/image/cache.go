@@ -16,9 +16,10 @@ import (
 	"time"
 )
 
-// A cache is a directory with a file for each layer and archive that was read. A file has what was compressed, as it is decompressed, or nothing; then the
-// list of what is in it; and a trailer that says how long both are, and has the list's checksum. It gets its name when it is complete, so that one that
-// is there is whole, unless it was damaged since; then it is made anew. The directory is named for the format: another version of cgemu may have another one.
+// A cache is a directory with a file for each layer and archive that was read. A file has what was compressed, as it is
+// decompressed, or nothing; then the list of what is in it; and a trailer that says how long both are, and has the
+// list's checksum. It gets its name when it is complete, so that one that is there is whole, unless it was damaged
+// since; then it is made anew. The directory is named for the format: another version of cgemu may have another one.
 //
 // A cache is only for speed. If it cannot be written, all goes on without.
 type cache struct{ dir string }
@@ -106,8 +107,8 @@ func (c *cache) create() *os.File {
 	return f
 }
 
-// finish completes a file that has its data, closes it, since not all hosts rename files that are open, and gives it its name. If that is not possible
-// the file is removed.
+// finish completes a file that has its data, closes it, since not all hosts rename files that are open, and gives it
+// its name. If that is not possible the file is removed.
 func (c *cache) finish(f *os.File, key, id string, dataSize int64, list []entry) error {
 	err := writeList(f, id, dataSize, list)
 	if e := f.Close(); err == nil {
@@ -150,7 +151,8 @@ func (c *cache) keep(key, id string, list []entry) {
 	}
 }
 
-// prune removes what was not used for the longest time while there is too much, but not what was written now, and what others left half-written.
+// prune removes what was not used for the longest time while there is too much, but not what was written now, and what
+// others left half-written.
 func (c *cache) prune(but string) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {

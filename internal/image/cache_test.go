@@ -46,7 +46,8 @@ func TestCacheDamaged(t *testing.T) {
 	require.Equal(t, good, b)
 }
 
-// TestCacheStale has an image be changed: by another content of the same length, and, where the host tells when an inode was changed, of the same time.
+// TestCacheStale has an image be changed: by another content of the same length, and, where the host tells when an
+// inode was changed, of the same time.
 func TestCacheStale(t *testing.T) {
 	at, cache := written(t, packed(file("one", "", 0o644))), t.TempDir()
 	require.Contains(t, tree(t, at, cache), "/one f")

@@ -30,7 +30,8 @@ var compressions = []compression{
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(maxUnpacked))
 	}},
 	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
-	// A file says itself how much memory its decoder needs, up to 4 GiB, and the one that there is in Go has no bound for that.
+	// A file says itself how much memory its decoder needs, up to 4 GiB, and the one that there is in Go has no bound
+	// for that.
 	{"xz", "\xfd7zXZ\x00", func(io.Reader) (io.Reader, error) { return nil, errXZ }},
 }
 

@@ -71,7 +71,8 @@ func findDocker(from archive, tag string) (*found, error) {
 	return configured(b, fit[0].Layers)
 }
 
-// tagMatches reports whether an image called name is meant by tag: the repository's host, and that its tag is latest, need not be said.
+// tagMatches reports whether an image called name is meant by tag: the repository's host, and that its tag is latest,
+// need not be said.
 func tagMatches(name, tag string) bool {
 	whole, asked := "/"+withTag(name), withTag(tag)
 	return strings.HasSuffix(whole, "/"+asked) || strings.HasSuffix(name, ":"+tag)

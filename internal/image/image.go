@@ -12,8 +12,8 @@ import (
 
 // Options say how an image is read.
 type Options struct {
-	// Cache is a directory for lists of files and for what was compressed, which is made if it is not there; "" for none: all is done
-	// each time, and decompressed data is in a temporary file.
+	// Cache is a directory for lists of files and for what was compressed, which is made if it is not there; "" for
+	// none: all is done each time, and decompressed data is in a temporary file.
 	Cache string
 }
 
@@ -47,7 +47,8 @@ func (e *LayerError) Error() string {
 
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// Open opens the image in a file or directory. Behind the name and a colon may stand which one of several is meant, by one of its tags.
+// Open opens the image in a file or directory. Behind the name and a colon may stand which one of several is meant, by
+// one of its tags.
 func Open(name string, o Options) (*Image, error) {
 	file, tag := splitTag(name)
 	m, err := openAt(file, tag, o)

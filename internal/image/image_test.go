@@ -140,8 +140,8 @@ const layeredTree = ` d 755
 /was/now d 711
 `
 
-// TestReplaced has layers put something else in the place of what is below, as Docker's do when a link is removed and a directory made: it is marked as
-// opaque. And it takes first names of files away.
+// TestReplaced has layers put something else in the place of what is below, as Docker's do when a link is removed and a
+// directory made: it is marked as opaque. And it takes first names of files away.
 func TestReplaced(t *testing.T) {
 	m := imagetest.Image{Layers: [][]byte{
 		packed(file("usr/lib/keep", "k", 0o644), symlink("link", "usr/lib"), file("file", "f", 0o644), symlink("other", "link"), file("a", "a", 0o644), link("m/b", "a"), link("z", "a"),
@@ -225,7 +225,8 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestNoManifest has a root directory with a file that is called like an image's manifest, as those of web applications are.
+// TestNoManifest has a root directory with a file that is called like an image's manifest, as those of web applications
+// are.
 func TestNoManifest(t *testing.T) {
 	require.Contains(t, tree(t, written(t, packed(file("manifest.json", ` {"name": "app"}`, 0o644), file("index.json", "", 0o644))), ""), "/manifest.json f 644")
 }

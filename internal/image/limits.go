@@ -20,7 +20,8 @@ const (
 var limits = struct {
 	// entries are files in all layers, text bytes of names, links and attributes in all layers.
 	entries, text int64
-	// What is compressed of an image may become unpacked bytes in any case, and ratio as many as it has: what compresses better is made to fill disks.
+	// What is compressed of an image may become unpacked bytes in any case, and ratio as many as it has: what
+	// compresses better is made to fill disks.
 	unpacked, ratio int64
 	// cache is how many bytes a cache may have.
 	cache int64

@@ -82,8 +82,8 @@ func (o *opener) openLayer(from archive, l layerRef) (*layer, error) {
 	return o.open(p, &l.diffID)
 }
 
-// open lists what is in a tar archive, which may be compressed, or takes that from the cache. Its digest, as it is decompressed, has to be want,
-// unless that is nil.
+// open lists what is in a tar archive, which may be compressed, or takes that from the cache. Its digest, as it is
+// decompressed, has to be want, unless that is nil.
 func (o *opener) open(p part, want *v1.Hash) (*layer, error) {
 	c, err := compressionOf(p)
 	if err != nil {
@@ -193,7 +193,8 @@ func (w fileWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// unpackTo decompresses an archive into f, and lists what is in it meanwhile: what is none, or has too much, is not decompressed to its end.
+// unpackTo decompresses an archive into f, and lists what is in it meanwhile: what is none, or has too much, is not
+// decompressed to its end.
 func (o *opener) unpackTo(f *os.File, c *compression, p part, want *v1.Hash) (*layer, error) {
 	h := sha256.New()
 	buffer := bufio.NewWriterSize(fileWriter{f}, 1<<20)

@@ -49,7 +49,8 @@ type entry struct {
 	// name is a clean path below the root, "" for the root itself. Of a hard link Target is such a path.
 	name string
 	Attributes
-	// off is where the content begins or, if the file has holes, where a header begins from which on the skip-th after the next one is the file's.
+	// off is where the content begins or, if the file has holes, where a header begins from which on the skip-th after
+	// the next one is the file's.
 	off    int64
 	skip   uint32
 	sparse bool

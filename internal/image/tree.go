@@ -161,7 +161,8 @@ func (j *joiner) add(l *layer, marked bool) error {
 	return nil
 }
 
-// replace puts a directory of a layer where there was something else. Marks in it would be followed to where that leads, if it is a link.
+// replace puts a directory of a layer where there was something else. Marks in it would be followed to where that
+// leads, if it is a link.
 func (j *joiner) replace(e *entry) error {
 	if e.Kind != Directory {
 		return nil
@@ -267,7 +268,8 @@ func (j *joiner) link(d *File, name, target string) error {
 	return nil
 }
 
-// directory returns the directory at a path. What is missing on the way is made if make is set; otherwise nil is returned.
+// directory returns the directory at a path. What is missing on the way is made if make is set; otherwise nil is
+// returned.
 func (j *joiner) directory(name string, make bool) (*File, error) {
 	w := walk{j: j, at: j.root, make: make}
 	if err := w.follow(name); err != nil {
@@ -276,7 +278,8 @@ func (j *joiner) directory(name string, make bool) (*File, error) {
 	return w.at, nil
 }
 
-// A walk goes from directory to directory, and never out of the root: links are followed as if that were "/", as they will be when the image is run.
+// A walk goes from directory to directory, and never out of the root: links are followed as if that were "/", as they
+// will be when the image is run.
 type walk struct {
 	j     *joiner
 	at    *File // nil for what is not there

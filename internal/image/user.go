@@ -17,7 +17,8 @@ type User struct {
 // maxAccounts is how much is read of a file of users or groups.
 const maxAccounts = 16 << 20
 
-// LookupUser returns the user that a configuration names: by name or number, with a group behind a colon or without. "" is the superuser.
+// LookupUser returns the user that a configuration names: by name or number, with a group behind a colon or without. ""
+// is the superuser.
 func (m *Image) LookupUser(spec string) (User, error) {
 	name, group, _ := strings.Cut(spec, ":")
 	if name == "" {

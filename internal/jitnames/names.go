@@ -1,10 +1,13 @@
-// Package jitnames knows the functions that a program makes while it runs, from the files in which compilers of such code name
-// them for Linux' perf: perf maps (/tmp/perf-PID.map, a line of text for each function) and jitdump files (jit-PID.dump, binary).
+// Package jitnames knows the functions that a program makes while it runs, from the files in which compilers of such
+// code name them for Linux' perf: perf maps (/tmp/perf-PID.map, a line of text for each function) and jitdump files
+// (jit-PID.dump, binary).
 //
-// A Parser reads such a file while it is written, in pieces of any size. Names has what is where: addresses are the guest's, and
-// are used again when code was thrown away, so that of two functions at one address the one that was named later counts.
+// A Parser reads such a file while it is written, in pieces of any size. Names has what is where: addresses are the
+// guest's, and are used again when code was thrown away, so that of two functions at one address the one that was named
+// later counts.
 //
-// Files are a program's, and may hold anything: what is kept of them is bounded, and what is wrong is left out and reported once.
+// Files are a program's, and may hold anything: what is kept of them is bounded, and what is wrong is left out and
+// reported once.
 package jitnames
 
 // A Function is code with a name.
@@ -21,8 +24,9 @@ const (
 	// maxSize is the size of the largest function, in bytes, and maxName that of the longest name.
 	maxSize = 1 << 28
 	maxName = 1 << 12
-	// pageBits is the binary logarithm of the size of the pages by which functions are found. maxPages is how many pages functions lie
-	// on at most, each counting for itself, and maxOnPage how many on one: those that were named last.
+	// pageBits is the binary logarithm of the size of the pages by which functions are found. maxPages is how many
+	// pages functions lie on at most, each counting for itself, and maxOnPage how many on one: those that were named
+	// last.
 	pageBits  = 12
 	maxPages  = 1 << 22
 	maxOnPage = 1 << 10
@@ -36,7 +40,8 @@ type Names struct {
 	functions, text, entries int
 }
 
-// Add adds a function, which replaces what there was at its addresses. It reports false if it is left out, since there are too many.
+// Add adds a function, which replaces what there was at its addresses. It reports false if it is left out, since there
+// are too many.
 func (n *Names) Add(f Function) bool {
 	if f.Hi <= f.Lo || f.Name == "" {
 		return true // holds nothing, or says nothing

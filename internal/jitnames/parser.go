@@ -25,8 +25,9 @@ type Parser struct {
 	long bool
 }
 
-// NewParser returns the Parser of a file called name, and the process that its name says it is of; nil if it is not called like a
-// file with names. add gets each function, and fail the first thing that is wrong: lines and records like that are left out.
+// NewParser returns the Parser of a file called name, and the process that its name says it is of; nil if it is not
+// called like a file with names. add gets each function, and fail the first thing that is wrong: lines and records like
+// that are left out.
 func NewParser(name string, add func(Function), fail func(error)) (p *Parser, pid int) {
 	base := path.Base(name)
 	p = &Parser{name: base, add: add, fail: fail}
@@ -70,8 +71,8 @@ func (p *Parser) Write(b []byte) {
 	}
 }
 
-// mapLine takes a line of a perf map: where the function begins and its size, in hexadecimal, and its name, which may hold blanks
-// (tools/perf/Documentation/jit-interface.txt).
+// mapLine takes a line of a perf map: where the function begins and its size, in hexadecimal, and its name, which may
+// hold blanks (tools/perf/Documentation/jit-interface.txt).
 func (p *Parser) mapLine(line string) {
 	start, rest, _ := strings.Cut(line, " ")
 	size, name, _ := strings.Cut(rest, " ")
@@ -109,7 +110,8 @@ type dump struct {
 	header, stopped bool
 	// skip is how many bytes of the record are left that are not wanted.
 	skip uint64
-	// loaded has the functions by their numbers: those that are moved are known by these. text is how long their names are.
+	// loaded has the functions by their numbers: those that are moved are known by these. text is how long their names
+	// are.
 	loaded map[uint64]Function
 	text   int
 }

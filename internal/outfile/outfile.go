@@ -20,8 +20,8 @@ import (
 	"github.com/cgemu/cgemu/internal/nonblock"
 )
 
-// Grace is how long something that others must do is waited for when the context is done: that somebody opens a FIFO for
-// reading, or reads some of what was written.
+// Grace is how long something that others must do is waited for when the context is done: that somebody opens a FIFO
+// for reading, or reads some of what was written.
 const Grace = 500 * time.Millisecond
 
 // errNobody is why a special file could not be written before the time was up.
@@ -36,8 +36,8 @@ func IsSpecial(path string) bool {
 
 // Write calls write and makes what it writes the contents of the file. If anything fails, the old file stays as it was.
 //
-// A new file has the permissions perm. They are cut by the umask; a file that is replaced keeps its own, unless perm is for the
-// owner alone.
+// A new file has the permissions perm. They are cut by the umask; a file that is replaced keeps its own, unless perm is
+// for the owner alone.
 //
 // If path is no regular file, and ctx is done, nobody is waited for longer than Grace.
 func Write(ctx context.Context, path string, perm fs.FileMode, write func(io.Writer) error) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
-// An attribution turns counts by code address into costs of source lines. An address is looked up in the file that is mapped there when
-// its count arrives, so counts must arrive before the mapping changes.
+// An attribution turns counts by code address into costs of source lines. An address is looked up in the file that is
+// mapped there when its count arrives, so counts must arrive before the mapping changes.
 type attribution struct {
 	counted
 	// threads tells the costs of threads apart, nil if they are counted together.
@@ -29,26 +29,31 @@ type attribution struct {
 	row []uint64
 	// starts are the places where functions begin, by object.
 	starts map[functionStart]dwarfmap.Loc
-	// owned are functions that owner found lately, by the page of code that was asked for: neighbours follow each other, and callers and what they call.
+	// owned are functions that owner found lately, by the page of code that was asked for: neighbours follow each
+	// other, and callers and what they call.
 	owned [8]owned
-	// last is the mapping of the last address that was looked up, and object its file: counts come in runs. forgetMapping
-	// has to be called before a lookup behind which the mapping may have changed.
+	// last is the mapping of the last address that was looked up, and object its file: counts come in runs.
+	// forgetMapping has to be called before a lookup behind which the mapping may have changed.
 	last   mem.VMA
 	object *object
-	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them; runs are more of them.
+	// run is the instructions in last whose costs go where the last one's went, if nothing else is wanted of them; runs
+	// are more of them.
 	run  costRun
 	runs runTable
 	// same is how many bytes from the address on that was looked up last have the same place.
 	same emu.Addr
-	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such code without one.
+	// jit has the names that the program gave to code in no object; nameless says that what was looked up last is such
+	// code without one.
 	jit      jitnames.Names
 	nameless bool
 	// seen is code in no object that functionAt was asked about while it had no name.
 	seen namelessCode
-	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up last, nil for none.
+	// inline says that code belongs to functions that were inlined there, in is the innermost one at what was looked up
+	// last, nil for none.
 	inline bool
 	in     *dwarfmap.Inlined
-	// contexts are the names of functions told apart by their callers, context is that of what is added, 0 if they are not.
+	// contexts are the names of functions told apart by their callers, context is that of what is added, 0 if they are
+	// not.
 	contexts contextNames
 	context  callgraph.Context
 	// byObject says that code without a name is called by its object; unnamed are such names, by the object's path.
@@ -65,12 +70,14 @@ type costRun struct {
 	inGraph int // the same of its graph, if there is one
 }
 
-// A runTable finds runs by the addresses in them, of the pages that were looked at lately: the engine gives counts of blocks, which share lines.
+// A runTable finds runs by the addresses in them, of the pages that were looked at lately: the engine gives counts of
+// blocks, which share lines.
 type runTable struct {
 	pages [8]*runPage // each by its number modulo 8
 }
 
-// A runPage has the runs that lie on a page, and for each address there the number of its run from 1 on, 0 if none is known.
+// A runPage has the runs that lie on a page, and for each address there the number of its run from 1 on, 0 if none is
+// known.
 type runPage struct {
 	at   emu.Addr
 	runs []costRun
@@ -123,7 +130,8 @@ type counted struct {
 	graph *cgout.CallGraph
 	// jumps are the jumps within functions, nil if they are not wanted.
 	jumps jumpTable
-	// late is what was counted of code in no object that has no name yet, inlines are the costs of inlined functions for the graph.
+	// late is what was counted of code in no object that has no name yet, inlines are the costs of inlined functions
+	// for the graph.
 	late    lateTable
 	inlines inlineTable
 }
@@ -280,7 +288,8 @@ func (c *attribution) snapshotOne() *cgout.Profile {
 	return s
 }
 
-// place returns the source place of the instruction at a: in the innermost function, if functions that were inlined are to have their costs.
+// place returns the source place of the instruction at a: in the innermost function, if functions that were inlined are
+// to have their costs.
 func (c *attribution) place(m *mem.Space, a emu.Addr) dwarfmap.Loc {
 	loc := c.placeOutside(m, a)
 	if c.inline && c.object != nil {
@@ -329,8 +338,8 @@ func (c *attribution) unnamedIn(file string) string {
 	return name
 }
 
-// describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code without
-// a function has its file and the place in that.
+// describe names the code in front of a for messages: the function and how far in it a is, and the source place. Code
+// without a function has its file and the place in that.
 func (c *attribution) describe(m *mem.Space, a emu.Addr) string {
 	c.forgetMapping()
 	loc := c.placeOutside(m, a-1)

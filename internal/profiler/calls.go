@@ -17,8 +17,8 @@ func (p *Profiler) Function(a emu.Addr) emu.Function {
 	return p.costs.functionAt(p.space, a)
 }
 
-// functionAt is the function that holds a in m. All code without a name in an object is one function, but that of its procedure linkage
-// table, which only leads to others; so does what the dynamic linker is entered by from there.
+// functionAt is the function that holds a in m. All code without a name in an object is one function, but that of its
+// procedure linkage table, which only leads to others; so does what the dynamic linker is entered by from there.
 func (c *attribution) functionAt(m *mem.Space, a emu.Addr) emu.Function {
 	f := emu.Function{ID: emu.Addr(noObject), Lo: a, Hi: a + 1}
 	c.enter(m, a)
@@ -60,8 +60,8 @@ func (f *owned) has(o *object, va uint64) bool {
 	return f.object == o && va >= f.extent.lo && va < f.extent.hi
 }
 
-// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it begins. What was inlined
-// there is part of it.
+// owner returns the function that holds a, which was looked up last and whose place is loc, and the place where it
+// begins. What was inlined there is part of it.
 func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.Loc) {
 	fn := cgout.Func{Object: dwarfmap.Unknown, File: dwarfmap.Unknown, Name: loc.Func}
 	if c.object == nil {
@@ -143,8 +143,8 @@ func (c *attribution) addCalls(k *lateCall, calls uint64, costs []uint64) {
 	}
 }
 
-// SignalBegins is called when cpu's thread is in front of a signal handler, SignalEnds when it goes on where that interrupted it, and
-// ThreadEnds when it will not run again.
+// SignalBegins is called when cpu's thread is in front of a signal handler, SignalEnds when it goes on where that
+// interrupted it, and ThreadEnds when it will not run again.
 func (p *Profiler) SignalBegins(cpu *emu.CPU) {
 	if p.calls != nil {
 		p.calls.SignalBegins(cpu)

@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/internal/funcwatch"
 )
 
-// CallersOf is how many callers tell functions apart that a pattern names (see Regions). Of several patterns that do, the largest number counts.
+// CallersOf is how many callers tell functions apart that a pattern names (see Regions). Of several patterns that do,
+// the largest number counts.
 type CallersOf struct {
 	Pattern string
 	Callers int
@@ -78,7 +79,8 @@ func (t *contextNames) callersOf(name string) int {
 	return n
 }
 
-// Names returns the numbers of the names of the functions that a is in, the innermost first: the last one holds it, the others were inlined there.
+// Names returns the numbers of the names of the functions that a is in, the innermost first: the last one holds it, the
+// others were inlined there.
 func (p *Profiler) Names(a emu.Addr) (numbers []uint32) {
 	c := p.costs
 	c.forgetMapping()
@@ -94,8 +96,8 @@ func (p *Profiler) Names(a emu.Addr) (numbers []uint32) {
 	return append(numbers, c.contexts.number(n))
 }
 
-// inContext is what a function is called in a context: its name and those of its callers, with `'` in between. If it is inlined, outer are the names of the
-// functions around it, the last of which is that of the context.
+// inContext is what a function is called in a context: its name and those of its callers, with `'` in between. If it is
+// inlined, outer are the names of the functions around it, the last of which is that of the context.
 func (c *attribution) inContext(name string, context callgraph.Context, outer ...string) string {
 	t := &c.contexts
 	if context == 0 {

@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// An extent is addresses of an object, [lo, hi), that are one function to a call graph: a function with a name, or code without one.
+// An extent is addresses of an object, [lo, hi), that are one function to a call graph: a function with a name, or code
+// without one.
 type extent struct {
 	lo, hi uint64
 	// code is 0 for a function with a name.
@@ -13,15 +14,16 @@ type extent struct {
 	flags extentFlags
 }
 
-// A codeKind is a kind of code without a name. As the ID of a function it is added to the address where an object begins, which is that of a page.
-// Code in no object has such an ID, too.
+// A codeKind is a kind of code without a name. As the ID of a function it is added to the address where an object
+// begins, which is that of a page. Code in no object has such an ID, too.
 type codeKind uint16
 
 const (
 	unnamedCode codeKind = 1 + iota
 	linkageCode
 	noObject
-	// linkerCode is the part of a procedure linkage table that enters the dynamic linker, which has another name than the entries in front of it.
+	// linkerCode is the part of a procedure linkage table that enters the dynamic linker, which has another name than
+	// the entries in front of it.
 	linkerCode
 )
 
@@ -45,10 +47,12 @@ func (x extent) id() uint64 {
 	return uint64(x.code)
 }
 
-// goScheduler are the functions of Go's runtime that change from one goroutine to another, by name (runtime/asm_amd64.s).
+// goScheduler are the functions of Go's runtime that change from one goroutine to another, by name
+// (runtime/asm_amd64.s).
 var goScheduler = map[string]extentFlags{"runtime.mcall": parks, "runtime.morestack": parks, "gogo": resumes, "runtime.gogo": resumes}
 
-// extentOf returns the extent of the function that holds an address. linkage says that entries of procedure linkage tables have names.
+// extentOf returns the extent of the function that holds an address. linkage says that entries of procedure linkage
+// tables have names.
 func (o *object) extentOf(va uint64, linkage bool) extent {
 	if o.names != nil {
 		if x, ok := o.names.extent(va); ok {

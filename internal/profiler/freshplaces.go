@@ -12,8 +12,8 @@ type freshPlace struct {
 	keptPlace
 }
 
-// freshPlaces are places in the order of their addresses, in chunks: most are asked for in that order, those of a later process in between. Nothing that was there is
-// copied when they grow, but within a chunk.
+// freshPlaces are places in the order of their addresses, in chunks: most are asked for in that order, those of a later
+// process in between. Nothing that was there is copied when they grow, but within a chunk.
 type freshPlaces [][]freshPlace
 
 // freshChunk is how many places a chunk may have.

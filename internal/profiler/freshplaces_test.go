@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFreshPlaces adds places in order, in the reverse order and at random: each is found, and what lies between two is not.
+// TestFreshPlaces adds places in order, in the reverse order and at random: each is found, and what lies between two is
+// not.
 func TestFreshPlaces(t *testing.T) {
 	const n, apart, size = 5 * freshChunk, 16, 10
 	orders := map[string][]int{"ascending": nil, "descending": nil, "random": rand.New(rand.NewPCG(1, 2)).Perm(n)}

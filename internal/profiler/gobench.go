@@ -5,14 +5,15 @@ import (
 	"github.com/cgemu/cgemu/internal/funcwatch"
 )
 
-// A goBenchmarks follows package testing in a Go program: while the timer of a benchmark runs the program counts, and not otherwise.
-// It watches the methods of testing.B that start and stop the timer, from the outside, so that what these do themselves
-// (runtime.ReadMemStats, clocks) is not in the counts.
+// A goBenchmarks follows package testing in a Go program: while the timer of a benchmark runs the program counts, and
+// not otherwise. It watches the methods of testing.B that start and stop the timer, from the outside, so that what
+// these do themselves (runtime.ReadMemStats, clocks) is not in the counts.
 type goBenchmarks struct {
 	p *Profiler
 	// runs are the calls of benchmarks that have not ended: a benchmark may run others. The innermost is the last.
 	runs []goRun
-	// monitor is the thread that watches the others for the Go runtime, by time: how often it runs does not depend on what the benchmark does.
+	// monitor is the thread that watches the others for the Go runtime, by time: how often it runs does not depend on
+	// what the benchmark does.
 	monitor *emu.CPU
 }
 

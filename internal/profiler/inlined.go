@@ -7,8 +7,9 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// A funcKey is a function that costs belong to: outer is what holds its code, without callers, in the function that is inlined there, nil for none. context is that
-// in which it was executed. at is where its code is, if that is in no object and has no name yet, 0 for other code.
+// A funcKey is a function that costs belong to: outer is what holds its code, without callers, in the function that is
+// inlined there, nil for none. context is that in which it was executed. at is where its code is, if that is in no
+// object and has no name yet, 0 for other code.
 type funcKey struct {
 	in      *dwarfmap.Inlined
 	outer   cgout.Func
@@ -40,10 +41,11 @@ func (c *attribution) function(k funcKey) cgout.Func {
 	return cgout.Func{Object: k.outer.Object, File: k.in.File, Name: c.inlinedInContext(k.in, k.outer.Name, k.context)}
 }
 
-// An inlineTable has what inlined functions cost with all that they call, from which the calls to them in a call graph are made.
+// An inlineTable has what inlined functions cost with all that they call, from which the calls to them in a call graph
+// are made.
 //
-// Of the functions at an instruction, one inlined into the other, only the innermost one's entry gets a count: the calls of those around it
-// are made of the sums when the graph is taken.
+// Of the functions at an instruction, one inlined into the other, only the innermost one's entry gets a count: the
+// calls of those around it are made of the sums when the graph is taken.
 type inlineTable struct {
 	index map[funcKey]int
 	list  []funcKey
@@ -76,7 +78,8 @@ func (c *attribution) addInlined(k funcKey, costs []uint64) {
 	}
 }
 
-// enterInlined counts n executions of the instruction at va, in k's function, as calls of the inlined functions that are entered there.
+// enterInlined counts n executions of the instruction at va, in k's function, as calls of the inlined functions that
+// are entered there.
 func (c *attribution) enterInlined(k funcKey, va, n uint64) {
 	for _, k.in = range c.object.Entered(va) {
 		c.inlines.of(k, len(c.row))[0] += n

@@ -8,11 +8,12 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A jumpTable has the jumps within functions, by instruction. Of direct ones the counts of the instruction say all: how often it was executed, and how often a
-// conditional jump was taken. Indirect ones an engine records.
+// A jumpTable has the jumps within functions, by instruction. Of direct ones the counts of the instruction say all: how
+// often it was executed, and how often a conditional jump was taken. Indirect ones an engine records.
 type jumpTable map[jumpKey]*jumpCounts
 
-// A jumpKey is a jump: the address of its instruction as its object numbers it, from where to where it leads, and whether it is conditional.
+// A jumpKey is a jump: the address of its instruction as its object numbers it, from where to where it leads, and
+// whether it is conditional.
 type jumpKey struct {
 	addr        uint64
 	from, to    jumpEnd
@@ -75,7 +76,8 @@ func (c *attribution) addJump(m *mem.Space, a emu.Addr, e emu.Event, n uint64) {
 	}
 }
 
-// jump returns the counts of the jumps from a to target in a context, nil if these are not within one function, on the way to one, or of no known line.
+// jump returns the counts of the jumps from a to target in a context, nil if these are not within one function, on the
+// way to one, or of no known line.
 func (c *attribution) jump(m *mem.Space, a, target emu.Addr, conditional bool, context callgraph.Context) *jumpCounts {
 	from, to := c.functionAt(m, a), c.functionAt(m, target)
 	if from.ID != to.ID || from.Passes || from.ID == emu.Addr(noObject) {

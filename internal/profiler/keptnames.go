@@ -18,8 +18,8 @@ import (
 
 // A Keeper keeps files between runs of this binary.
 type Keeper interface {
-	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which is read again when it is
-	// looked at; or of all, which must not be looked at any more.
+	// Load returns what was kept under a name, nil if nothing was. release gives back the memory of a part of it, which
+	// is read again when it is looked at; or of all, which must not be looked at any more.
 	Load(name string) (b []byte, release func(part []byte))
 	// Save keeps what write writes. What fails is not kept.
 	Save(name string, write func(io.Writer) error)
@@ -33,7 +33,8 @@ type object struct {
 	names *keptNames // nil if none are kept
 }
 
-// placeOf returns the place of an address, and where what has the same place ends. linkage says that entries of procedure linkage tables have names.
+// placeOf returns the place of an address, and where what has the same place ends. linkage says that entries of
+// procedure linkage tables have names.
 func (o *object) placeOf(va uint64, linkage bool) (loc dwarfmap.Loc, end uint64) {
 	if o.names != nil {
 		if loc, end, ok := o.names.find(va); ok {
@@ -50,20 +51,22 @@ func (o *object) placeOf(va uint64, linkage bool) (loc dwarfmap.Loc, end uint64)
 	return loc, end
 }
 
-// keptNames are the places and the extents of functions in an object that runs before this one have asked for, and those that this one does. They are good for one file with one
-// debug file, and for one way of naming.
+// keptNames are the places and the extents of functions in an object that runs before this one have asked for, and
+// those that this one does. They are good for one file with one debug file, and for one way of naming.
 type keptNames struct {
 	keeper Keeper
 	name   string // under which they are kept
 	// files is the identity of the files that they come from, as it was before these were read.
 	files string
-	// places and functions are records of what was kept, ends and texts its texts: where each ends, and all of them. shown has those that were asked for, "" for others.
+	// places and functions are records of what was kept, ends and texts its texts: where each ends, and all of them.
+	// shown has those that were asked for, "" for others.
 	places, functions, ends, texts []byte
 	shown                          []string
 	release                        func()
 	// place and function are the indices of the records that were found last.
 	place, function int
-	// fresh are the places that this run has asked for. From the first one on list has all texts, and numbers tells which is where.
+	// fresh are the places that this run has asked for. From the first one on list has all texts, and numbers tells
+	// which is where.
 	fresh   freshPlaces
 	numbers map[string]uint32
 	list    []string
@@ -174,7 +177,8 @@ func (n *keptNames) record(i int) (addr uint64, p keptPlace) {
 	return le.Uint64(r), keptPlace{le.Uint32(r[8:]), le.Uint32(r[12:]), le.Uint32(r[16:]), le.Uint32(r[20:])}
 }
 
-// seek returns the index of the last record that begins at addr or in front of it, -1 if there is none. last is that of another one, which may be close.
+// seek returns the index of the last record that begins at addr or in front of it, -1 if there is none. last is that of
+// another one, which may be close.
 func seek(records []byte, size, last int, addr uint64) int {
 	n := len(records) / size
 	beyond := func(i int) bool { return i >= n || binary.LittleEndian.Uint64(records[i*size:]) > addr }
@@ -247,7 +251,8 @@ func (n *keptNames) text(i uint32) string {
 	return *s
 }
 
-// close keeps what o has told, if nothing was wrong and the files are what they were: to be asked for one place more takes as long the next time.
+// close keeps what o has told, if nothing was wrong and the files are what they were: to be asked for one place more
+// takes as long the next time.
 func (n *keptNames) close(o *dwarfmap.Object, own string) {
 	if len(n.fresh)+len(n.extents) > 0 && o.Err() == nil && filesOf(n.keeper, o, own) == n.files {
 		n.keeper.Save(n.name, n.write)
@@ -330,8 +335,8 @@ func (n *keptNames) extentRecords() iter.Seq[[]byte] {
 // addrOf is the address that a record begins with.
 func addrOf(r []byte) uint64 { return binary.LittleEndian.Uint64(r) }
 
-// merged are records of a size that were kept, which are in the order of addresses, and fresh ones at others, in order too. end is where a
-// record's addresses end: none begins within another.
+// merged are records of a size that were kept, which are in the order of addresses, and fresh ones at others, in order
+// too. end is where a record's addresses end: none begins within another.
 func merged(kept []byte, size int, fresh iter.Seq[[]byte], end func([]byte) uint64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		known := uint64(0) // up to which address

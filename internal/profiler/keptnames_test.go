@@ -157,7 +157,8 @@ func FuzzKeptNames(f *testing.F) {
 	})
 }
 
-// TestNamesOfTwoRuns has two runs ask for places and functions one after the other: what both know is kept, each text once.
+// TestNamesOfTwoRuns has two runs ask for places and functions one after the other: what both know is kept, each text
+// once.
 func TestNamesOfTwoRuns(t *testing.T) {
 	m := &memory{files: map[string][]byte{}, identities: map[string]string{keptObject: "first"}}
 	ask := func(from, step uint64) (fresh int) {

@@ -10,11 +10,12 @@ import (
 	"github.com/cgemu/cgemu/internal/jitnames"
 )
 
-// maxLate is how many addresses and pairs of them an attribution keeps until names may be known: some 40 MB with all simulations.
+// maxLate is how many addresses and pairs of them an attribution keeps until names may be known: some 40 MB with all
+// simulations.
 const maxLate = 1 << 18
 
-// A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet, or of code called by such. Such compilers may write their
-// names as late as at the end of the program.
+// A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet, or of code
+// called by such. Such compilers may write their names as late as at the end of the program.
 type lateTable struct {
 	index map[lateCode]int
 	list  []lateCode
@@ -100,7 +101,8 @@ func (c *attribution) settle() {
 	}
 }
 
-// settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if it has none.
+// settleInto adds what was counted of code without a name, and of inlined functions, to a profile and its graph, nil if
+// it has none.
 func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
 	c.addInlinedCalls(graph)
 	c.addJumps(graph)
@@ -135,7 +137,8 @@ func (c *attribution) totals() []uint64 {
 	return sums
 }
 
-// Named is told that the program calls code f from now on, and calls that were counted so far of code that is there and has no name.
+// Named is told that the program calls code f from now on, and calls that were counted so far of code that is there and
+// has no name.
 func (p *Profiler) Named(f jitnames.Function) {
 	if p.calls != nil { // Which functions call each other is known by names, too.
 		p.Invalidate(emu.Addr(f.Lo), emu.Addr(f.Hi))
@@ -147,8 +150,9 @@ func (p *Profiler) Named(f jitnames.Function) {
 	}
 }
 
-// namelessCode is code in no object that had no name when it was executed, by the units of namelessUnit bytes that hold it. To an engine that records calls all of it is one
-// function, and what it knows of jumps within that has to be forgotten when a part gets a name.
+// namelessCode is code in no object that had no name when it was executed, by the units of namelessUnit bytes that hold
+// it. To an engine that records calls all of it is one function, and what it knows of jumps within that has to be
+// forgotten when a part gets a name.
 type namelessCode struct {
 	units map[emu.Addr]bool
 	// all says that it is too much to be known apart.
@@ -201,7 +205,8 @@ func (n *namelessCode) pages() (list []emu.Addr) {
 	return slices.Compact(list)
 }
 
-// forgetNameless has the engine forget all code that had no name, since some of it has got one. It is to be called before the engine runs: names come in many at a time.
+// forgetNameless has the engine forget all code that had no name, since some of it has got one. It is to be called
+// before the engine runs: names come in many at a time.
 func (p *Profiler) forgetNameless() {
 	p.renamed = false
 	seen := p.costs.seen

@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
 
-// notedCounts are counts by address as an engine gave them, in few bytes: each is how far its address is from the last one's, its event, and the number. What they take grows
-// with none of it copied.
+// notedCounts are counts by address as an engine gave them, in few bytes: each is how far its address is from the last
+// one's, its event, and the number. What they take grows with none of it copied.
 type notedCounts struct {
 	chunks [][]byte
 	last   emu.Addr

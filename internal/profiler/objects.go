@@ -18,7 +18,8 @@ type Objects struct {
 	Names dwarfmap.Options
 	// HostPath returns the host's path of a guest file, if there is one.
 	HostPath func(guest string) (string, bool)
-	// Stat, if set, describes an object as it is now: how long it is, and when it was changed. Otherwise the file says that which the names are read from.
+	// Stat, if set, describes an object as it is now: how long it is, and when it was changed. Otherwise the file says
+	// that which the names are read from.
 	Stat func(guest string) (size int64, changed time.Time, err error)
 	// Keeper, if set, keeps names for later runs; not where Stat, Names.Open or Names.Fetch is.
 	Keeper   Keeper
@@ -114,7 +115,8 @@ func (s *Objects) Paths() []string {
 	return slices.Compact(out)
 }
 
-// Inlined returns the file, and the name there, of a function that a pattern names (see Regions) and that was inlined, by debug information.
+// Inlined returns the file, and the name there, of a function that a pattern names (see Regions) and that was inlined,
+// by debug information.
 func (s *Objects) Inlined(pattern string) (object, function string, found bool) {
 	for _, id := range s.sorted() {
 		if o := s.files[id]; o != nil && !found {

@@ -1,8 +1,9 @@
 // Package profiler turns what an engine counts into a profile: the costs of source lines.
 //
-// A Profiler wraps an engine. It switches counting on and off, as regions, functions and client requests ask for it, and it converts
-// the engine's counts by address to source lines while the mapping that explains an address still exists: whenever the engine
-// forgets code, at dumps, and at the end. Objects keeps the files that code comes from, for all processes of a run.
+// A Profiler wraps an engine. It switches counting on and off, as regions, functions and client requests ask for it,
+// and it converts the engine's counts by address to source lines while the mapping that explains an address still
+// exists: whenever the engine forgets code, at dumps, and at the end. Objects keeps the files that code comes from, for
+// all processes of a run.
 package profiler
 
 import (
@@ -36,10 +37,12 @@ type Config struct {
 	CallGraph bool
 	// Jumps counts jumps within functions, too, for the call graph.
 	Jumps bool
-	// Callers is how many callers tell functions apart, CallersOf how many do so for some: the most of those that name a function. Both need CallGraph.
+	// Callers is how many callers tell functions apart, CallersOf how many do so for some: the most of those that name
+	// a function. Both need CallGraph.
 	Callers   int
 	CallersOf []CallersOf
-	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the call graph.
+	// Inline names functions that were inlined, where debug information tells of them, and has calls to them in the
+	// call graph.
 	Inline bool
 	// Threads counts threads apart.
 	Threads bool
@@ -47,8 +50,8 @@ type Config struct {
 	Compat bool
 	// Cmd is the command of new profiles.
 	Cmd string
-	// OnGoBenchmark, if it is set, says that the program is a test binary of Go's, of which only the benchmarks count. It gets what a
-	// benchmark counted while its timer ran, each time that its function was called.
+	// OnGoBenchmark, if it is set, says that the program is a test binary of Go's, of which only the benchmarks count.
+	// It gets what a benchmark counted while its timer ran, each time that its function was called.
 	OnGoBenchmark func(events []string, counts []uint64)
 	// Log gets warnings about requests.
 	Log io.Writer
@@ -71,7 +74,8 @@ type Profiler struct {
 	// discard says that all costs are lost, whatever the program asks for: the process is not to be counted.
 	discard bool
 
-	// instr says that code is instrumented: it is simulated, and counts if collecting says so too. now is what the engine counts.
+	// instr says that code is instrumented: it is simulated, and counts if collecting says so too. now is what the
+	// engine counts.
 	instr, collecting bool
 	now               emu.Counting
 	// syscalls says that system calls count.
@@ -119,7 +123,8 @@ func New(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Pr
 	return p
 }
 
-// NewDiscarding returns a Profiler of a process that is not to be counted. Instructions are counted all the same, for the clock.
+// NewDiscarding returns a Profiler of a process that is not to be counted. Instructions are counted all the same, for
+// the clock.
 func NewDiscarding(e emu.Engine, m *mem.Space, pid int, cfg *Config, objects *Objects) *Profiler {
 	p := New(e, m, pid, &Config{Compat: cfg.Compat, Log: cfg.Log}, objects)
 	p.discard = true
@@ -137,8 +142,8 @@ func (p *Profiler) Inherit(parent *Profiler) {
 	}
 }
 
-// MoveTo gives to, which has counted nothing, what p counted. p's engine goes on for the process pid, anew; discard says that it is
-// not to be counted.
+// MoveTo gives to, which has counted nothing, what p counted. p's engine goes on for the process pid, anew; discard
+// says that it is not to be counted.
 func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.collect(0, ^emu.Addr(0))
 	p.costs.each(p.costs.settle)
@@ -147,8 +152,9 @@ func (p *Profiler) MoveTo(to *Profiler, pid int, discard bool) {
 	p.pid, p.discard = pid, discard
 }
 
-// Unload is called before a program gives way to another one in its address space. Functions that were active when the process was forked may lie on
-// pages of which it executed nothing: the engine is not told when those are unmapped, but calls in them cost something.
+// Unload is called before a program gives way to another one in its address space. Functions that were active when the
+// process was forked may lie on pages of which it executed nothing: the engine is not told when those are unmapped, but
+// calls in them cost something.
 func (p *Profiler) Unload() {
 	if p.calls != nil {
 		p.collect(0, ^emu.Addr(0))
@@ -176,7 +182,8 @@ func (p *Profiler) PID() int { return p.pid }
 // Discards reports whether the process is not counted.
 func (p *Profiler) Discards() bool { return p.discard }
 
-// Unmatched returns those of a list of options that name functions which no file of the process has; nil stands for all options.
+// Unmatched returns those of a list of options that name functions which no file of the process has; nil stands for all
+// options.
 func (p *Profiler) Unmatched(of []string) []string { return p.watch.Unmatched(of) }
 
 // Place returns the source place of the instruction at a.
@@ -230,13 +237,15 @@ func (p *Profiler) counting(cpu *emu.CPU) emu.Counting {
 	}
 }
 
-// Snapshot returns a copy of the costs so far, since the last dump, without counts by instruction. Nothing that is counted later depends on it.
+// Snapshot returns a copy of the costs so far, since the last dump, without counts by instruction. Nothing that is
+// counted later depends on it.
 func (p *Profiler) Snapshot() *cgout.Profile {
 	p.collect(0, ^emu.Addr(0))
 	return p.costs.snapshot()
 }
 
-// A finisher is an engine that can be told that it, and others of its kind, will not run any more, when its counts were collected. Translated is how many blocks of code it knows that no earlier run has kept.
+// A finisher is an engine that can be told that it, and others of its kind, will not run any more, when its counts were
+// collected. Translated is how many blocks of code it knows that no earlier run has kept.
 type finisher interface {
 	Translated() int
 	Finish()
@@ -245,7 +254,8 @@ type finisher interface {
 // manyBlocks is how many of these are worth it: engines take some 10 MB for them, and names were kept for few of them.
 const manyBlocks = 10_000
 
-// Finish is called before End if no process will run any more. What the engine knows of its code takes much memory, and so does naming what it counted, which comes afterwards.
+// Finish is called before End if no process will run any more. What the engine knows of its code takes much memory, and
+// so does naming what it counted, which comes afterwards.
 func (p *Profiler) Finish() {
 	e, ok := p.Engine.(finisher)
 	if !ok || p.discard || e.Translated() < manyBlocks {
@@ -309,8 +319,8 @@ func (p *Profiler) collect(lo, hi emu.Addr) {
 	}
 }
 
-// A blockCollector is an engine that need not add up what blocks count of an instruction that they share: emu.Engine's Collect where that is nothing to whom it gives counts.
-// An address comes as often as blocks have it.
+// A blockCollector is an engine that need not add up what blocks count of an instruction that they share: emu.Engine's
+// Collect where that is nothing to whom it gives counts. An address comes as often as blocks have it.
 type blockCollector interface {
 	CollectBlocks(lo, hi emu.Addr, add func(a emu.Addr, e emu.Event, n uint64))
 }
@@ -324,7 +334,8 @@ func (p *Profiler) collectCounts(lo, hi emu.Addr, add func(a emu.Addr, e emu.Eve
 	p.Engine.Collect(lo, hi, add)
 }
 
-// count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the columns.
+// count adds n events that the engine does not see to the cost of the instruction at a. The event must be among the
+// columns.
 func (p *Profiler) count(a emu.Addr, e emu.Event, n uint64) {
 	p.addCost(a, e, n)
 	if p.calls != nil {

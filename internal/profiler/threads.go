@@ -7,7 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// threads are the costs of a process' threads, which are counted apart: whenever another one runs all that was counted goes to the one before.
+// threads are the costs of a process' threads, which are counted apart: whenever another one runs all that was counted
+// goes to the one before.
 type threads struct {
 	cfg *Config
 	// list are the threads in the order in which they ran first; the costs of the current one are the attribution's.

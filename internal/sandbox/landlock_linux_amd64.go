@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights by what they are for (landlock(7)). No rule gives others: to execute, to make devices, to control those below a directory, to
-// connect to sockets. A rule for a file can have useRights only.
+// Rights by what they are for (landlock(7)). No rule gives others: to execute, to make devices, to control those below
+// a directory, to connect to sockets. A rule for a file can have useRights only.
 const (
 	readRights  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -117,8 +117,8 @@ func (r ruleset) restrict(privileged bool) (stands string, err error) {
 	return fmt.Sprintf("ABI %d: %s", r.abi, r.names), nil
 }
 
-// pinned keeps descriptors open for as long as the process lives: procfs forgets what nobody has open, and makes another file for the
-// same name, which no rule is for.
+// pinned keeps descriptors open for as long as the process lives: procfs forgets what nobody has open, and makes
+// another file for the same name, which no rule is for.
 var pinned []int
 
 // addRule adds r to a ruleset.

@@ -1,13 +1,14 @@
-// Package sandbox confines the calling process, with all its threads, by means of its own kernel: Landlock says which files and which
-// network it reaches, a seccomp filter which system calls it makes. Both hold until the process ends; neither needs a privilege.
+// Package sandbox confines the calling process, with all its threads, by means of its own kernel: Landlock says which
+// files and which network it reaches, a seccomp filter which system calls it makes. Both hold until the process ends;
+// neither needs a privilege.
 //
-// cgemu keeps a guest within bounds by resolving its paths and checking its calls itself. What this package does is a second check
-// of the same bounds, by somebody else: it holds for code that has got out of the guest's address space and makes system calls of its
-// own. It is written for what cgemu does after it has been confined: it starts no program, opens no listening socket and sends signals
-// to nobody else.
+// cgemu keeps a guest within bounds by resolving its paths and checking its calls itself. What this package does is a
+// second check of the same bounds, by somebody else: it holds for code that has got out of the guest's address space
+// and makes system calls of its own. It is written for what cgemu does after it has been confined: it starts no
+// program, opens no listening socket and sends signals to nobody else.
 //
-// What a policy cannot say, because the kernel cannot: existence, size and times of files outside can be looked at (stat(2)), and
-// descriptors that are open already stay as they are.
+// What a policy cannot say, because the kernel cannot: existence, size and times of files outside can be looked at
+// (stat(2)), and descriptors that are open already stay as they are.
 package sandbox
 
 import "fmt"

@@ -29,7 +29,8 @@ func Confine(p Policy) (w Walls) {
 		w.Seccomp, w.NoSeccomp = filter(p, r.abi)
 	}
 	if w.NoLandlock == nil {
-		// To go through all threads takes a millisecond where not all processors are idle. The filter has taken privileges from all.
+		// To go through all threads takes a millisecond where not all processors are idle. The filter has taken
+		// privileges from all.
 		w.Landlock, w.NoLandlock = r.restrict(w.NoSeccomp != nil)
 	}
 	return w

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 // lastCall is behind all numbers of system calls there are.
 const lastCall = 600
 
-// everyCall confines itself, makes every system call that is not allowed, with arguments that have no effect, and prints those that
-// were made.
+// everyCall confines itself, makes every system call that is not allowed, with arguments that have no effect, and
+// prints those that were made.
 func everyCall() {
 	list := calls(Policy{}, 7)
 	if w := Confine(Policy{ReadAll: true}); w.NoSeccomp != nil {
@@ -38,7 +38,8 @@ func everyCall() {
 		return
 	}
 	for nr := uintptr(0); nr < lastCall; nr++ {
-		// uretprobe and uprobe are for the kernel's own traps: from anywhere else they are illegal instructions, whatever a filter says.
+		// uretprobe and uprobe are for the kernel's own traps: from anywhere else they are illegal instructions,
+		// whatever a filter says.
 		if nr == 335 || nr == 336 || slices.ContainsFunc(list, func(c call) bool { return uintptr(c.nr) == nr }) {
 			continue
 		}

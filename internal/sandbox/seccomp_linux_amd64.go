@@ -17,7 +17,8 @@ const (
 	dataArgs = 16
 )
 
-// What a filter returns. A call that is not allowed fails with EPERM: see RATIONALE.md, "What does the second wall do?".
+// What a filter returns. A call that is not allowed fails with EPERM: see RATIONALE.md, "What does the second wall
+// do?".
 const (
 	allow = unix.SECCOMP_RET_ALLOW
 	deny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -76,8 +77,8 @@ var fileCalls = plain(
 	unix.SYS_SPLICE, unix.SYS_COPY_FILE_RANGE, unix.SYS_DUP, unix.SYS_DUP3,
 )
 
-// attributeCalls change attributes of a file that is open; a descriptor of O_PATH will not do for any. Their kin that take paths are
-// allowed nowhere, as Landlock does not look at them.
+// attributeCalls change attributes of a file that is open; a descriptor of O_PATH will not do for any. Their kin that
+// take paths are allowed nowhere, as Landlock does not look at them.
 var attributeCalls = []call{
 	{nr: unix.SYS_FCHMOD}, {nr: unix.SYS_FSETXATTR}, {nr: unix.SYS_FREMOVEXATTR},
 	{nr: unix.SYS_UTIMENSAT, tests: []test{{arg: 1, null: true}}},
@@ -97,8 +98,8 @@ var fcntls = []uint32{
 // pagemapScan is the request PAGEMAP_SCAN: which of our own pages are in use.
 const pagemapScan = 0xc0606610
 
-// ioctls are the requests of ioctl(2): the terminal's settings and size, how much there is to read, and what emu/mem asks for a fork.
-// TIOCSTI types at the terminal.
+// ioctls are the requests of ioctl(2): the terminal's settings and size, how much there is to read, and what emu/mem
+// asks for a fork. TIOCSTI types at the terminal.
 var ioctls = []uint32{
 	unix.TCGETS, unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.TIOCGWINSZ, unix.TIOCSWINSZ, unix.TIOCINQ, unix.TIOCOUTQ, pagemapScan,
 }
@@ -217,7 +218,8 @@ func filter(p Policy, abi int) (stands string, err error) {
 	if err := noNewPrivileges(); err != nil {
 		return "", err
 	}
-	// Without SPEC_ALLOW older kernels slow the whole process down against attacks by speculation, which this is no wall against.
+	// Without SPEC_ALLOW older kernels slow the whole process down against attacks by speculation, which this is no
+	// wall against.
 	failed, err := setFilter(prog, unix.SECCOMP_FILTER_FLAG_TSYNC|unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 	if err != nil {
 		return "", err

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Suggest returns `; did you mean "X"?` for the word that name is most like, or the only one that begins with it; "" if there is none.
+// Suggest returns `; did you mean "X"?` for the word that name is most like, or the only one that begins with it; "" if
+// there is none.
 func Suggest(name string, words []string) string {
 	best, at := "", 1+max(1, len(name)/3)
 	sorted := slices.SortedFunc(slices.Values(words), cmp.Compare[string])

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// buildID returns the linker's identifier of this binary, which follows from its contents; "" if it has none, or is no ELF file.
+// buildID returns the linker's identifier of this binary, which follows from its contents; "" if it has none, or is no
+// ELF file.
 var buildID = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -21,7 +22,8 @@ var buildID = sync.OnceValue(func() string {
 	return buildIDOf(f)
 })
 
-// buildIDOf returns the description of the note of owner "Go": a header of three words, the owner, the identifier (cmd/internal/buildid).
+// buildIDOf returns the description of the note of owner "Go": a header of three words, the owner, the identifier
+// (cmd/internal/buildid).
 func buildIDOf(f *elf.File) string {
 	s := f.Section(".note.go.buildid")
 	if s == nil {

@@ -1,7 +1,9 @@
-// Package store keeps what this program can make again, but would rather find: files in a directory of the user's, each for the binary that wrote it.
+// Package store keeps what this program can make again, but would rather find: files in a directory of the user's, each
+// for the binary that wrote it.
 //
-// A file that is missing, that another user could have written, or that there is no room for means that it is made again: nothing here is an error. The files
-// of a directory take no more than a limit together, or a quarter of it more for each other program that writes there; those go first that were not read for the longest time.
+// A file that is missing, that another user could have written, or that there is no room for means that it is made
+// again: nothing here is an error. The files of a directory take no more than a limit together, or a quarter of it more
+// for each other program that writes there; those go first that were not read for the longest time.
 package store
 
 import (
@@ -42,8 +44,8 @@ type Store struct {
 	room int64
 }
 
-// Open returns the store in a directory, which it makes, with files of up to limit bytes together. It returns nil, of which nothing is kept, if dir is "", if it
-// is not the user's alone, or if this binary cannot be told from others.
+// Open returns the store in a directory, which it makes, with files of up to limit bytes together. It returns nil, of
+// which nothing is kept, if dir is "", if it is not the user's alone, or if this binary cannot be told from others.
 func Open(dir string, limit int64) *Store {
 	version := buildID()
 	if dir == "" || version == "" || os.MkdirAll(dir, 0o700) != nil {
@@ -55,7 +57,8 @@ func Open(dir string, limit int64) *Store {
 	return &Store{dir: dir, version: version, limit: limit}
 }
 
-// Identify returns a text that changes when the file at a path does: another one is there, or that was written to. It is "" where that cannot be told.
+// Identify returns a text that changes when the file at a path does: another one is there, or that was written to. It
+// is "" where that cannot be told.
 func (s *Store) Identify(path string) string { return identity(path) }
 
 // path returns where what has a name is kept.
@@ -64,8 +67,9 @@ func (s *Store) path(name string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16]))
 }
 
-// Load returns what is kept under a name, nil if nothing is. Who reads it has to look whether it is whole; nobody writes to it. release gives back
-// the memory of a part of it, which is read again when it is looked at; or of all, which must not be looked at any more.
+// Load returns what is kept under a name, nil if nothing is. Who reads it has to look whether it is whole; nobody
+// writes to it. release gives back the memory of a part of it, which is read again when it is looked at; or of all,
+// which must not be looked at any more.
 func (s *Store) Load(name string) (b []byte, release func(part []byte)) {
 	if s == nil {
 		return nil, nil
@@ -109,8 +113,9 @@ func (s *Store) Save(name string, write func(io.Writer) error) {
 	}
 }
 
-// shrink removes, if the files take more than the limit, those that were not read for the longest time, until an eighth of it is free: a full directory
-// need not be gone through after each file. It returns how far the others are below the limit.
+// shrink removes, if the files take more than the limit, those that were not read for the longest time, until an eighth
+// of it is free: a full directory need not be gone through after each file. It returns how far the others are below the
+// limit.
 func (s *Store) shrink() int64 {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

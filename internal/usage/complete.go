@@ -16,8 +16,8 @@ type Completion struct {
 	Skip int
 }
 
-// Complete returns what the last of words may be. Words are what follows the command's name. Options may stand anywhere, unless they
-// end at the first operand.
+// Complete returns what the last of words may be. Words are what follows the command's name. Options may stand
+// anywhere, unless they end at the first operand.
 func (c *Command) Complete(words []string) Completion {
 	current := words[len(words)-1]
 	dashes := false
@@ -120,8 +120,8 @@ func (d *Completion) Add(current, word, text string) {
 	}
 }
 
-// String returns the completion as the scripts for shells read it: the kind and how many words to skip in the first line, then the words,
-// each with its text behind a tab.
+// String returns the completion as the scripts for shells read it: the kind and how many words to skip in the first
+// line, then the words, each with its text behind a tab.
 func (d Completion) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d\n", d.Kind, d.Skip)

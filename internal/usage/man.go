@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Man returns the manual page in the language of troff's macros man(7). Version and date stand in its foot; the date may be empty.
+// Man returns the manual page in the language of troff's macros man(7). Version and date stand in its foot; the date
+// may be empty.
 func (c *Command) Man(version, date string) string {
 	var b strings.Builder
 	page := strings.ReplaceAll(c.Name, " ", "-")

@@ -1,5 +1,5 @@
-// Package usage describes commands and their options as data. The help, the manual pages and the completions of shells are all made from
-// that, so none of them can lack an option that another one has.
+// Package usage describes commands and their options as data. The help, the manual pages and the completions of shells
+// are all made from that, so none of them can lack an option that another one has.
 package usage
 
 import (
@@ -24,8 +24,8 @@ type Command struct {
 	Groups []Group
 	// Of is a command whose options it has besides; the help of that has them.
 	Of *Command
-	// Operands says what the shell completes where no option stands, Words are the fixed ones among these. InFront says that options end
-	// at the first operand, as they do for a Program anyway.
+	// Operands says what the shell completes where no option stands, Words are the fixed ones among these. InFront says
+	// that options end at the first operand, as they do for a Program anyway.
 	Operands Kind
 	Words    []string
 	InFront  bool

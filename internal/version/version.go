@@ -11,8 +11,8 @@ import (
 // Next is the version that is being made. The one place that has it: make dist reads it here, and users ask cgemu.
 const Next = "0.1.0"
 
-// What make dist sets by -ldflags=-X: the version of a release, and the commit that it is made of, with its day. A release does not depend on
-// what go build finds of the repository, which differs between a clone and a worktree.
+// What make dist sets by -ldflags=-X: the version of a release, and the commit that it is made of, with its day. A
+// release does not depend on what go build finds of the repository, which differs between a clone and a worktree.
 var release, commit, date string
 
 // Number returns the version. That of a build which is no release ends in -dev.

@@ -1,4 +1,5 @@
-// Package page writes the page of `make web`: one file of HTML that has all it needs, the program for profiles among it.
+// Package page writes the page of `make web`: one file of HTML that has all it needs, the program for profiles among
+// it.
 package page
 
 import (
@@ -78,9 +79,9 @@ func asset(name string) string {
 	return string(text)
 }
 
-// policy is the page's Content-Security-Policy. Nothing may be fetched from anywhere. WebAssembly counts as code made at run time, like
-// eval, which 'wasm-unsafe-eval' allows for it alone. The worker, a blob, and the frame with the report inherit this policy,
-// so that it has the hashes of a report's style and script, too.
+// policy is the page's Content-Security-Policy. Nothing may be fetched from anywhere. WebAssembly counts as code made
+// at run time, like eval, which 'wasm-unsafe-eval' allows for it alone. The worker, a blob, and the frame with the
+// report inherit this policy, so that it has the hashes of a report's style and script, too.
 func policy(style, script string) string {
 	reportStyle, reportScript := annotate.HTMLHashes()
 	hash := func(text string) string {

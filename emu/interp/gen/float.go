@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// Arithmetic of scalars: inline where operands and result are normal numbers, results are rounded to nearest, and nothing would become of
-// their being inexact but a flag that is set already (soft.Mode). All else is package soft's.
+// Arithmetic of scalars: inline where operands and result are normal numbers, results are rounded to nearest, and
+// nothing would become of their being inexact but a flag that is set already (soft.Mode). All else is package soft's.
 var floatOps = []struct{ name, op string }{{"Add", "+"}, {"Sub", "-"}, {"Mul", "*"}, {"Div", "/"}}
 
 func floats(add func(name, body string)) {

@@ -1,13 +1,14 @@
 // Command gen writes emu/interp's dispatch: one switch with a case for each micro-operation.
 //
-// Go has neither macros nor inlining in functions of that size, so what all cases share is put into them here: reading a register, and
-// accessing memory, with the check of the page's permission byte in front. A case is a few lines of Go in which
+// Go has neither macros nor inlining in functions of that size, so what all cases share is put into them here: reading
+// a register, and accessing memory, with the check of the page's permission byte in front. A case is a few lines of
+// Go in which
 //
 //	$d $s $b $x   are registers of the micro-operation, as uint64; $d4, $s1 … their lowest bytes
 //	$a            is the address that the operation has
 //	$load(n)      declares v, the n bytes there
-//	$store(n, v)  writes the n bytes of v there; what follows it in the case is executed before the block is left because its own
-//	              code was overwritten; $storeLast does so where it is left anyway
+//	$store(n, v)  writes the n bytes of v there; what follows it in the case is executed before the block is left
+//	              because its own code was overwritten; $storeLast does so where it is left anyway
 package main
 
 import (
@@ -89,7 +90,8 @@ var (
 	store     = regexp.MustCompile(`(?s)\$store\((\d+), (.*?)\);(.*)`)
 )
 
-// A variant is one of the two functions: that which executes, and that which simulates caches and branch predictors besides.
+// A variant is one of the two functions: that which executes, and that which simulates caches and branch predictors
+// besides.
 type variant bool
 
 // only returns text for the simulating variant.
@@ -100,8 +102,8 @@ func (v variant) only(text string) string {
 	return ""
 }
 
-// reference is the text that simulates a reference of n bytes at a: unless it hits the line of its set that was used last, with which
-// nothing changes.
+// reference is the text that simulates a reference of n bytes at a: unless it hits the line of its set that was used
+// last, with which nothing changes.
 func (v variant) reference(n, event string) string {
 	return v.only(fmt.Sprintf(`
 		if line := a >> dShift; *(*uint64)(unsafe.Add(dRecent, line&dSets<<3)) != line || a&dLow+%s > dLine {
@@ -303,7 +305,8 @@ func all() (ops []op) {
 }
 
 func control(add func(name, body string)) {
-	// What package sem executes; u.disp is the address behind the instruction, u.imm its number, u.d says that flags take part.
+	// What package sem executes; u.disp is the address behind the instruction, u.imm its number, u.d says that flags
+	// take part.
 	add("opSem", `
 		if u.d != 0 {
 			s.settle()
@@ -371,8 +374,8 @@ func moves(add func(name, body string)) {
 		$s = v`)
 }
 
-// arithmetic has the operations of two operands in all combinations of register, immediate and memory. Those with F keep what the
-// flags follow from.
+// arithmetic has the operations of two operands in all combinations of register, immediate and memory. Those with F
+// keep what the flags follow from.
 func arithmetic(add func(name, body string)) {
 	for _, o := range []struct{ name, text, kind string }{
 		{"Add", "x + y", "Add"}, {"Sub", "x - y", "Sub"}, {"And", "x & y", "Logic"}, {"Or", "x | y", "Logic"}, {"Xor", "x ^ y", "Logic"},

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// In the cases of vector instructions $dv0 to $dv3 are the words of vector register d, and so on with s and x. A memory operand of 16 or
-// 32 bytes is read by $loadv(16) into v0 and v1, by $loadv(32) into v2 and v3 as well; $storev(n, …) writes that many bytes.
+// In the cases of vector instructions $dv0 to $dv3 are the words of vector register d, and so on with s and x. A memory
+// operand of 16 or 32 bytes is read by $loadv(16) into v0 and v1, by $loadv(32) into v2 and v3 as well; $storev(n, …)
+// writes that many bytes.
 
 // encodings: SSE's leave the upper half of the register alone, AVX's on 128 bits clear it.
 var encodings = []struct {
@@ -74,7 +75,8 @@ func vectors(add func(name, body string)) {
 	add("opVZeroBeyondAll", "*(*[512]byte)(unsafe.Add(fp, emu.XOffZMMH)) = [512]byte{}")
 }
 
-// firstSource is the field that has the first source: the destination's with SSE, otherwise the one that the second source leaves.
+// firstSource is the field that has the first source: the destination's with SSE, otherwise the one that the second
+// source leaves.
 func firstSource(encoding, form string) string {
 	switch {
 	case encoding == "Legacy":

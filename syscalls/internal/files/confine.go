@@ -10,10 +10,10 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// This file says what a guest may change that sees its files read-only (Config.ReadOnly). What a file is decides, never the name
-// that led to it: locations come from a walk that knows by descriptors whether it is in the directory that the run has for itself
-// (Location.Private), and open files keep what they were opened as (HostFile.Own). The host's own check of the same line is
-// internal/sandbox.
+// This file says what a guest may change that sees its files read-only (Config.ReadOnly). What a file is decides, never
+// the name that led to it: locations come from a walk that knows by descriptors whether it is in the directory that the
+// run has for itself (Location.Private), and open files keep what they were opened as (HostFile.Own). The host's own
+// check of the same line is internal/sandbox.
 
 // MayChange is EROFS if the guest may not change what is at l, which is there.
 func MayChange(t *task.Thread, l Location) linux.Errno {
@@ -79,8 +79,8 @@ func OpenLookup(flags int) Lookup {
 	return how
 }
 
-// MayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may be changed
-// they ask for nothing that could, whatever is there by then.
+// MayOpen checks that the guest may open l with flags, and returns those to open it with on the host: where nothing may
+// be changed they ask for nothing that could, whatever is there by then.
 func MayOpen(t *task.Thread, l Location, flags int) (int, linux.Errno) {
 	if !SystemOf(t.Kernel).Config.ReadOnly || !Changing(flags) || l.Private {
 		return flags, 0
@@ -100,7 +100,8 @@ func MayOpen(t *task.Thread, l Location, flags int) (int, linux.Errno) {
 	return flags &^ (linux.O_ACCMODE | linux.O_CREAT | linux.O_TRUNC), e
 }
 
-// NotExecuted is ETXTBSY if open(2) with flags would let the guest write to a file that a process executes, or empty it.
+// NotExecuted is ETXTBSY if open(2) with flags would let the guest write to a file that a process executes, or empty
+// it.
 func NotExecuted(t *task.Thread, l Location, flags int) linux.Errno {
 	if flags&(linux.O_PATH|linux.O_DIRECTORY) != 0 || flags&linux.O_ACCMODE == linux.O_RDONLY && flags&linux.O_TRUNC == 0 || flags&(linux.O_CREAT|linux.O_EXCL) == linux.O_CREAT|linux.O_EXCL {
 		return 0
@@ -111,8 +112,8 @@ func NotExecuted(t *task.Thread, l Location, flags int) linux.Errno {
 	return cmp.Or(l.Access(accessOf(flags), true), linux.ETXTBSY)
 }
 
-// writing is what open(2) returns for writing to a file of the host that the guest may not change. Only what is a device of ours can
-// be opened.
+// writing is what open(2) returns for writing to a file of the host that the guest may not change. Only what is a
+// device of ours can be opened.
 func writing(st host.Stat) linux.Errno {
 	switch st.Mode & linux.S_IFMT {
 	case linux.S_IFDIR:
@@ -129,18 +130,18 @@ func writing(st host.Stat) linux.Errno {
 	return linux.EROFS
 }
 
-// Fixed reports whether f is a file of the host that the guest may not change: not an output that it was given, and not one that is
-// in no directory, or in its own.
+// Fixed reports whether f is a file of the host that the guest may not change: not an output that it was given, and not
+// one that is in no directory, or in its own.
 func (f *HostFile) Fixed(t *task.Thread) bool { return SystemOf(t.Kernel).Config.ReadOnly && !f.Own }
 
-// Remembers reports whether attributes that the guest may change are kept here alone: for a confined process that changes no files
-// the host has no way to let those of the run's own be changed and no others.
+// Remembers reports whether attributes that the guest may change are kept here alone: for a confined process that
+// changes no files the host has no way to let those of the run's own be changed and no others.
 func Remembers(k *task.Kernel) bool {
 	return (SystemOf(k).Config.ReadOnly || SystemOf(k).Config.Overlay) && host.ByDescriptor()
 }
 
-// Remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only the guest
-// connects to them.
+// Remember keeps permissions that the host did not let us change, with EPERM. Those of sockets it can do without: only
+// the guest connects to them.
 func Remember(k *task.Kernel, st host.Stat, mode uint32) linux.Errno {
 	if !Remembers(k) && !(st.Mode&linux.S_IFMT == linux.S_IFSOCK && host.ByDescriptor()) {
 		return linux.EPERM
@@ -160,7 +161,8 @@ func (l Location) Mount() string {
 	return "/" + firstName(strings.TrimPrefix(l.Guest, "/"))
 }
 
-// Magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none, ENOENT if it is not there.
+// Magic is the place of the host that l, a link of /proc/PID/fd, stands for; EPERM if it is none, ENOENT if it is not
+// there.
 func (l Location) Magic(follow bool) (Location, linux.Errno) {
 	if l.Node == absent {
 		return l, linux.ENOENT

@@ -32,7 +32,8 @@ func New() *Files { return &Files{FDs: NewFDTable(), FSInfo: newFSInfo()} }
 // Of returns what t has of files.
 func Of(t *task.Thread) *Files { return t.Files.(*Files) }
 
-// Share: a thread shares the table with CLONE_FILES, working directory and umask with CLONE_FS, and has copies otherwise.
+// Share: a thread shares the table with CLONE_FILES, working directory and umask with CLONE_FS, and has copies
+// otherwise.
 func (tf *Files) Share(flags uint64) task.FileState {
 	o := &Files{FDs: tf.FDs, FSInfo: tf.FSInfo}
 	tf.FDs.users++
@@ -61,7 +62,8 @@ func (tf *Files) Leave(k *task.Kernel) {
 	tf.FDs, tf.FSInfo = NewFDTable(), newFSInfo()
 }
 
-// EndCall drops what the thread's call had open: directories of its path, files that it held, a descriptor that it did not use.
+// EndCall drops what the thread's call had open: directories of its path, files that it held, a descriptor that it did
+// not use.
 func (tf *Files) EndCall(k *task.Kernel) {
 	c := &tf.Call
 	for _, r := range c.dirs {

@@ -72,7 +72,8 @@ func withOurs(k *task.Kernel, dir string, entries []DirEntry) []DirEntry {
 	return entries
 }
 
-// DeviceName is the name of our device that stands in for a file of the host, over whatever path it was found; "" for none.
+// DeviceName is the name of our device that stands in for a file of the host, over whatever path it was found; "" for
+// none.
 func DeviceName(mode uint32, rdev uint64) string {
 	if mode&linux.S_IFMT == linux.S_IFCHR {
 		for name, n := range DevNodes {

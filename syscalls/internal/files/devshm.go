@@ -13,15 +13,15 @@ import (
 // ShmPath is where shm_open(3) and sem_open(3) have their files.
 const ShmPath = "/dev/shm"
 
-// A privateDir is a directory of the host that a run has for itself, made when it is first needed: what is in
-// /dev/shm would otherwise depend on what else runs, and process ids, which names are made of, are the same in each run.
+// A privateDir is a directory of the host that a run has for itself, made when it is first needed: what is in /dev/shm
+// would otherwise depend on what else runs, and process ids, which names are made of, are the same in each run.
 type privateDir struct {
 	// made is removed in the end; the directory is in it or is it.
 	made, Path string
 	fd         host.FD
 	opened     bool
-	// id is the directory, and since when the guest's clock said that it was made: the host has another time, and a size by its kind of
-	// file system.
+	// id is the directory, and since when the guest's clock said that it was made: the host has another time, and a
+	// size by its kind of file system.
 	id    host.FileID
 	since host.Time
 }
@@ -57,7 +57,8 @@ func openShm(k *task.Kernel) linux.Errno {
 	return e
 }
 
-// open makes the directory, called name, in top, or, if that is "", in one that is made for it and that nobody else can enter.
+// open makes the directory, called name, in top, or, if that is "", in one that is made for it and that nobody else can
+// enter.
 func (d *privateDir) open(top, name string) linux.Errno {
 	if d.opened {
 		return 0

@@ -141,7 +141,8 @@ func EpollLoops(k *task.Kernel, ep *EpollFile, f File) bool {
 	return ep.rowUp(*walks)+down > maxNested
 }
 
-// rowDown returns how many epolls watch one another in a row from f on. Each is gone to once in a walk: there are no circles, but many ways.
+// rowDown returns how many epolls watch one another in a row from f on. Each is gone to once in a walk: there are no
+// circles, but many ways.
 func (f *EpollFile) rowDown(walk uint64) int {
 	if f.walk == walk {
 		return f.row
@@ -175,8 +176,8 @@ type exclusiveWake struct {
 	woken *task.Thread
 }
 
-// wakesUp reports whether it ends t's wait. What was announced once wakes one of those that wait exclusively, and the others
-// only when it is announced again; what only the host knows of wakes all.
+// wakesUp reports whether it ends t's wait. What was announced once wakes one of those that wait exclusively, and the
+// others only when it is announced again; what only the host knows of wakes all.
 func (it *EpollItem) wakesUp(t *task.Thread) bool {
 	if it.pending(t) == 0 {
 		return false
@@ -257,8 +258,8 @@ func (f *EpollFile) Poll(t *task.Thread) uint32 {
 // maxEvents is EP_MAX_EVENTS.
 const maxEvents = (1<<31 - 1) / 12
 
-// EpollWait is epoll_wait(2) with the arguments a: it reports what there is, and otherwise waits until the call's deadline, unless
-// now is set.
+// EpollWait is epoll_wait(2) with the arguments a: it reports what there is, and otherwise waits until the call's
+// deadline, unless now is set.
 func EpollWait(t *task.Thread, a uio.Args, now bool) (uint64, linux.Errno) {
 	if _, e := GetFile(t, a.Int(0)); e != 0 {
 		return 0, e

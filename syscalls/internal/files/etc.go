@@ -16,9 +16,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// EtcNodes are files of /etc. Some say who the machine is and, in package net, how it finds others: they are made up, as the machine is, since
-// the host's differ from one container to the next. The others stand in for files of the host (standIn): every program reads them, so that
-// its counts would depend on what else is installed, and where.
+// EtcNodes are files of /etc. Some say who the machine is and, in package net, how it finds others: they are made up,
+// as the machine is, since the host's differ from one container to the next. The others stand in for files of the host
+// (standIn): every program reads them, so that its counts would depend on what else is installed, and where.
 var EtcNodes = map[string]*VNode{
 	"hostname":      DiskNode(func(*task.Thread) []byte { return []byte(task.HostName + "\n") }),
 	"passwd":        standIn(recorded("passwd", func(*task.Thread) []byte { return accounts("/etc/passwd", guestAccount) })),
@@ -68,8 +68,8 @@ const (
 	nobodyID  = 65534
 )
 
-// accounts is a file of users or groups of the host's in an order in which those come first that are everywhere: they are searched from the
-// beginning on. The guest's own replaces what the host has of its number.
+// accounts is a file of users or groups of the host's in an order in which those come first that are everywhere: they
+// are searched from the beginning on. The guest's own replaces what the host has of its number.
 func accounts(name, own string) []byte {
 	text, _ := os.ReadFile(name)
 	id := func(line string) int {
@@ -118,8 +118,8 @@ func utcZone() []byte {
 	return b.Bytes()
 }
 
-// linkerName is what glibc's dynamic linker for x86-64 is called. It looks for libraries where it lies itself and, if that is Debian's directory
-// for the architecture, in the one above.
+// linkerName is what glibc's dynamic linker for x86-64 is called. It looks for libraries where it lies itself and, if
+// that is Debian's directory for the architecture, in the one above.
 const (
 	linkerName = "ld-linux-x86-64.so.2"
 	multiarch  = "x86_64-linux-gnu"
@@ -128,8 +128,8 @@ const (
 // maxLoaderCaches is for how many programs caches are kept.
 const maxLoaderCaches = 256
 
-// loaderCache is the host's cache of libraries, as far as t's program needs it. It is made once for each program: every process asks for it
-// several times.
+// loaderCache is the host's cache of libraries, as far as t's program needs it. It is made once for each program: every
+// process asks for it several times.
 func loaderCache(t *task.Thread) []byte {
 	fs, exe := SystemOf(t.Kernel), t.Process.Exe
 	text, made := fs.loaderCaches[exe]
@@ -146,7 +146,8 @@ func loaderCache(t *task.Thread) []byte {
 // maxSoname is as long as the name of a library may be.
 const maxSoname = 4096
 
-// importedLibraries returns the names of the libraries that f needs. Its table of strings, of which they are few, may be long.
+// importedLibraries returns the names of the libraries that f needs. Its table of strings, of which they are few, may
+// be long.
 func importedLibraries(f *elf.File) (names []string) {
 	dynamic := f.SectionByType(elf.SHT_DYNAMIC)
 	if dynamic == nil || int(dynamic.Link) >= len(f.Sections) {

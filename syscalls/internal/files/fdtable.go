@@ -118,8 +118,8 @@ func (r *reservation) release() {
 	}
 }
 
-// Reserve takes the descriptor that t's call will give to the file that it opens, as Linux does before it looks for one:
-// nobody else gets it while the call waits.
+// Reserve takes the descriptor that t's call will give to the file that it opens, as Linux does before it looks for
+// one: nobody else gets it while the call waits.
 func Reserve(t *task.Thread) linux.Errno {
 	fd, e := FreeFD(t, 0)
 	if e == 0 {
@@ -135,7 +135,8 @@ func (ft *FDTable) Reserves(fd int) bool {
 	return e != 0 && fd/64 < len(ft.taken) && ft.taken[fd/64]>>(fd%64)&1 != 0
 }
 
-// Install gives a descriptor to a new file, the one that was reserved if there is one. The file is closed if there is no room.
+// Install gives a descriptor to a new file, the one that was reserved if there is one. The file is closed if there is
+// no room.
 func Install(t *task.Thread, f File, flags int) (uint64, linux.Errno) {
 	if r := &Of(t).Call.reserved; r.in != nil {
 		fd := r.fd

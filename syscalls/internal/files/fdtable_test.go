@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// TestHostsFiles opens files until the host has no more: the limit that the guest sees is another one, and a descriptor's number is none of the host's.
+// TestHostsFiles opens files until the host has no more: the limit that the guest sees is another one, and a
+// descriptor's number is none of the host's.
 func TestHostsFiles(t *testing.T) {
 	k := task.NewKernel(task.Config{ChecksAccesses: true}, nil)
 	th, err := k.FirstThread(New())

@@ -43,8 +43,8 @@ func openFIFO(t *task.Thread, p FileAt, flags int) (uint64, linux.Errno) {
 	})
 }
 
-// AwaitWriter makes t wait, which has opened the FIFO h for reading, until a writer is there or was. One outside is seen
-// when it has written something or is gone.
+// AwaitWriter makes t wait, which has opened the FIFO h for reading, until a writer is there or was. One outside is
+// seen when it has written something or is gone.
 func AwaitWriter(t *task.Thread, h *HostFile, flags int) linux.Errno {
 	Of(t).Call.fifo = h
 	_, e := t.Block(task.Wait{

@@ -94,15 +94,15 @@ type FileBase struct {
 	Watches int
 }
 
-// The Wakeups of a file are how often something came to read and room came to write, for EPOLLET, and who is told of it by
-// a signal.
+// The Wakeups of a file are how often something came to read and room came to write, for EPOLLET, and who is told of it
+// by a signal.
 type Wakeups struct {
 	Comings, goings uint64
 	told            []*asyncFile
 }
 
-// Wake notes that something came to read (POLLIN), or room to write (POLLOUT), as Linux wakes those who wait for it, and
-// tells who wants to be told by a signal.
+// Wake notes that something came to read (POLLIN), or room to write (POLLOUT), as Linux wakes those who wait for it,
+// and tells who wants to be told by a signal.
 func (n *Wakeups) Wake(events uint32) {
 	n.Count(events)
 	n.Announce(events)
@@ -170,8 +170,8 @@ func (b *FileBase) Stat(t *task.Thread) (Stat, linux.Errno) {
 	return Stat{Dev: anonDev, Ino: SystemOf(t.Kernel).Inodes.anonymous, Mode: 0o600, Nlink: 1}, 0
 }
 
-// Readable reports whether it is open for reading. A file opened with O_ACCMODE itself, for ioctl(2) alone, can be neither read nor
-// written.
+// Readable reports whether it is open for reading. A file opened with O_ACCMODE itself, for ioctl(2) alone, can be
+// neither read nor written.
 func (b *FileBase) Readable() bool {
 	mode := b.Flags & (linux.O_ACCMODE | linux.O_PATH)
 	return mode == linux.O_RDONLY || mode == linux.O_RDWR

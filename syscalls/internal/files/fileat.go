@@ -11,11 +11,11 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// This file decides whether the host is asked, or a file system of ours (Config.Overlay): by where a file is, if it is named, or by
-// what refers to it, if it is held.
+// This file decides whether the host is asked, or a file system of ours (Config.Overlay): by where a file is, if it is
+// named, or by what refers to it, if it is held.
 
-// A FileAt is where a file is: a place of the host, or, if In is set, a name in that directory of a file system of ours, where path "."
-// means in itself.
+// A FileAt is where a file is: a place of the host, or, if In is set, a name in that directory of a file system of
+// ours, where path "." means in itself.
 type FileAt struct {
 	host.Place
 	In vfs.Node
@@ -27,10 +27,11 @@ var nowhere = FileAt{Place: host.Place{Dir: host.NoFD}}
 // onHost is a place of the host.
 func onHost(p host.Place) FileAt { return FileAt{Place: p} }
 
-// A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of ours.
+// A FileRef is a file by itself, whatever its name leads to: a descriptor of the host, or a node of a file system of
+// ours.
 type FileRef struct {
-	// FD is NoFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which handle has. A
-	// directory that was locked has the descriptor of a file that stands for it.
+	// FD is NoFD for a node, unless it is open and the host has its content: then it is the descriptor of that, which
+	// handle has. A directory that was locked has the descriptor of a file that stands for it.
 	FD     host.FD
 	Node   vfs.Node
 	handle vfs.Handle

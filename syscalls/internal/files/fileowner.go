@@ -24,7 +24,8 @@ const (
 	ownerPgrp = 2
 )
 
-// Owns reports whether f belongs to the guest's user. The inode that event files and their kin share is the superuser's.
+// Owns reports whether f belongs to the guest's user. The inode that event files and their kin share is the
+// superuser's.
 func Owns(t *task.Thread, f File) bool {
 	st, e := f.Stat(t)
 	return e == 0 && st.Dev != anonDev && st.UID == t.Kernel.UID

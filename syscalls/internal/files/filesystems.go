@@ -33,8 +33,8 @@ func BlockSize(dev uint64) uint32 {
 	return emu.PageSize
 }
 
-// StatfsOf is struct statfs for a file of device dev, called name: an ext4 with room, a tmpfs where it is in memory, or one
-// of the kernel's own.
+// StatfsOf is struct statfs for a file of device dev, called name: an ext4 with room, a tmpfs where it is in memory, or
+// one of the kernel's own.
 func StatfsOf(dev uint64, name string) []byte {
 	magic, blocks := uint64(ext4Magic), uint64(fsBlocks)
 	if m, ok := magics[dev]; ok {

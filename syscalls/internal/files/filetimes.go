@@ -6,9 +6,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// The times of files are the guest's. Files that it has not touched show the host's time of the last change three times: when they
-// were read, or their inode was changed, differs from run to run. What the guest does to a file it finds again by its own clock,
-// as on a file system mounted with relatime (mount(8)).
+// The times of files are the guest's. Files that it has not touched show the host's time of the last change three
+// times: when they were read, or their inode was changed, differs from run to run. What the guest does to a file it
+// finds again by its own clock, as on a file system mounted with relatime (mount(8)).
 
 // TimeAt is a time of ours, in nanoseconds since 1970.
 func TimeAt(ns int64) host.Time {
@@ -47,8 +47,8 @@ func noteCreated(k *task.Kernel, ino uint64) {
 	}
 }
 
-// written is Touch with the time when the guest last looked at the clock or touched a file: to find out what time it is takes
-// longer than to write a little. Linux's times of files are those of the last tick.
+// written is Touch with the time when the guest last looked at the clock or touched a file: to find out what time it is
+// takes longer than to write a little. Linux's times of files are those of the last tick.
 func written(k *task.Kernel, ino uint64) {
 	k.Spaces.FileChanged(ino)
 	if k.Clock.Real {
@@ -60,8 +60,8 @@ func written(k *task.Kernel, ino uint64) {
 	SystemOf(k).Inodes.Times[ino] = ts
 }
 
-// Cut notes that file ino may have become shorter: engines have to ask again whether it reaches the pages that show it. Its pages from
-// offset from on are not what they were.
+// Cut notes that file ino may have become shorter: engines have to ask again whether it reaches the pages that show it.
+// Its pages from offset from on are not what they were.
 func Cut(k *task.Kernel, ino uint64, from int64) { k.Spaces.FileCut(ino, uint64(from)) }
 
 // ChangedInode makes now the time when the inode of file ino was changed.
@@ -89,8 +89,8 @@ func Accessed(k *task.Kernel, f *HostFile) {
 	SystemOf(k).Inodes.Times[f.Ino] = ts
 }
 
-// keepAccess remembers when f was read last as long as nothing is known: before, its last change. What is written to it now is
-// newer.
+// keepAccess remembers when f was read last as long as nothing is known: before, its last change. What is written to it
+// now is newer.
 func keepAccess(k *task.Kernel, f *HostFile, before host.Stat) {
 	if ts := SystemOf(k).Inodes.Times[f.Ino]; !k.Clock.Real && !ts.Atime.Set {
 		ts.Atime = statFromHost(k, before).Atime

@@ -6,8 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// This file finds out how many pages of a file hold no data, for st_blocks. The host is asked only if it says that the file may have
-// holes: where it lies on the disk, and whether it is there yet, is not to be seen.
+// This file finds out how many pages of a file hold no data, for st_blocks. The host is asked only if it says that the
+// file may have holes: where it lies on the disk, and whether it is there yet, is not to be seen.
 
 // pagesOf is how many pages size bytes take.
 func pagesOf(size int64) uint64 { return (uint64(size) + emu.PageSize - 1) / emu.PageSize }
@@ -25,8 +25,8 @@ func holesAt(p FileAt, h host.Stat) uint64 {
 	return r.holes(h)
 }
 
-// holes counts the pages without data of r, which h describes: 0 if that is not to be found out. It opens the file once more, as its
-// position may be that of others, too. What h describes is a regular file, and to open that has no effect.
+// holes counts the pages without data of r, which h describes: 0 if that is not to be found out. It opens the file once
+// more, as its position may be that of others, too. What h describes is a regular file, and to open that has no effect.
 func (r FileRef) holes(h host.Stat) uint64 {
 	if !h.Sparse {
 		return 0
@@ -56,8 +56,8 @@ func (r FileRef) holes(h host.Stat) uint64 {
 // maxPieces bounds how many pieces of a file are looked for: those take a millisecond.
 const maxPieces = 1024
 
-// dataPages counts the pages with data of the first size bytes of f, whose position it moves. Behind maxPieces pieces all is data. It is
-// not ok if the host cannot tell.
+// dataPages counts the pages with data of the first size bytes of f, whose position it moves. Behind maxPieces pieces
+// all is data. It is not ok if the host cannot tell.
 func dataPages(f host.FD, size int64) (n uint64, ok bool) {
 	var at int64
 	var done uint64 // the number of the first page that is not counted

@@ -43,8 +43,8 @@ type HostFile struct {
 	hostIno, Dev uint64
 	// Rdev is st_rdev: what a device file stands for.
 	Rdev uint64
-	// Own says that the guest may change it where it may not change files of the host (confine.go): an output that it was given, what
-	// is in no directory, as a memfd is, and what is in the directory that the run has for itself.
+	// Own says that the guest may change it where it may not change files of the host (confine.go): an output that it
+	// was given, what is in no directory, as a memfd is, and what is in the directory that the run has for itself.
 	Own bool
 	// Private says that it is in that directory.
 	Private bool
@@ -128,7 +128,8 @@ func NewHostFile(k *task.Kernel, r FileRef, flags int, guest string) (*HostFile,
 	return numbered(k, r, st, SystemOf(k).Inodes.Number(st.Dev, st.Ino), flags, guest), 0
 }
 
-// ownFile reports whether a file of the host was made by the run, or for it: in /dev/shm, in memory, or below an overlay.
+// ownFile reports whether a file of the host was made by the run, or for it: in /dev/shm, in memory, or below an
+// overlay.
 func (fs *System) ownFile(name string) bool {
 	for _, d := range []*privateDir{&fs.Private, &fs.contents} {
 		if d.opened && strings.HasPrefix(name, d.Path+"/") {
@@ -303,7 +304,8 @@ func enterCwd(t *task.Thread) error {
 	return nil
 }
 
-// enterImage makes dir, a directory of the host's, t's working directory if it is bound, and that of the image otherwise.
+// enterImage makes dir, a directory of the host's, t's working directory if it is bound, and that of the image
+// otherwise.
 func enterImage(t *task.Thread, dir string) error {
 	fs := SystemOf(t.Kernel)
 	inside, ok := below(t.Kernel, dir)
@@ -401,7 +403,8 @@ func (f *HostFile) Write(t *task.Thread, v []uio.Iovec, off int64) (uint64, linu
 	return uint64(n), e
 }
 
-// fillsUp reports whether writing more than there is room for would wait on the host, as the descriptor is not ours alone to set O_NONBLOCK.
+// fillsUp reports whether writing more than there is room for would wait on the host, as the descriptor is not ours
+// alone to set O_NONBLOCK.
 func (f *HostFile) fillsUp() bool {
 	kind := f.Mode & linux.S_IFMT
 	return !f.Nowait && (kind == linux.S_IFIFO || kind == linux.S_IFSOCK)
@@ -570,7 +573,8 @@ func (f *HostFile) Close(k *task.Kernel) {
 	SystemOf(k).Inodes.leave(f)
 	closed(k, f)
 	if f.Flocked && !f.inherited {
-		// Closing need not give up the lock: a process that this one has just forked has its descriptors until it calls execve(2).
+		// Closing need not give up the lock: a process that this one has just forked has its descriptors until it calls
+		// execve(2).
 		f.FD.Flock(linux.LOCK_UN)
 	}
 	f.FileRef.Close()
@@ -629,8 +633,8 @@ func (f *HostFile) Ioctl(t *task.Thread, req uint32, arg emu.Addr) (uint64, linu
 	return f.terminalIoctl(t, req, arg)
 }
 
-// MayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum size
-// in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
+// MayWrite says how many of n bytes may be written to h at off, or where it stands if off is negative: "The maximum
+// size in bytes of files that the process may create. Attempts to extend a file beyond this limit result in delivery of
 // a SIGXFSZ signal." - getrlimit(2)
 func MayWrite(t *task.Thread, h *HostFile, off int64, n uint64) (uint64, linux.Errno) {
 	limit := t.Process.Limits[linux.RLIMIT_FSIZE].Cur

@@ -48,7 +48,8 @@ func firstLock(k *task.Kernel, ino uint64, is func(*recordLock) bool) (first *re
 	return first
 }
 
-// touches reports whether o is l's owner's, of the same type, and overlaps it or lies beside it: the two are one lock, then.
+// touches reports whether o is l's owner's, of the same type, and overlaps it or lies beside it: the two are one lock,
+// then.
 func (l *recordLock) touches(o *recordLock) bool {
 	return l.owner == o.owner && l.write == o.write && l.lo <= o.hi && o.lo <= l.hi
 }
@@ -107,8 +108,9 @@ type lockWait struct {
 	in    func() *recordLock
 }
 
-// deadlocked reports whether the owner of l, by waiting for whoever holds in, would wait for itself. Of OFD locks, which belong to no process,
-// Linux finds no deadlocks (posix_locks_deadlock). Each step is over another wait, but for a circle that l is not in.
+// deadlocked reports whether the owner of l, by waiting for whoever holds in, would wait for itself. Of OFD locks,
+// which belong to no process, Linux finds no deadlocks (posix_locks_deadlock). Each step is over another wait, but for
+// a circle that l is not in.
 func deadlocked(k *task.Kernel, l, in *recordLock) bool {
 	if l.ofd() {
 		return false

@@ -24,8 +24,8 @@ type Bind struct {
 	ReadOnly bool
 }
 
-// nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either; and what is
-// bound into it.
+// nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either;
+// and what is bound into it.
 func (fs *System) nodeRoot(now func() host.Time) error {
 	o := fs.user
 	o.Dev, o.Now, o.NewContent = nodeDev, func() vfs.Time { return now().VFS() }, fs.contentsAt("root")
@@ -76,20 +76,22 @@ func (fs *System) overlaid() bool {
 	return fs.Config.Overlay || fs.isolated || fs.Config.Replay != nil || fs.Config.Image != nil
 }
 
-// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all that it finds there, in
-// the year 2000: a clone has the time when it was made. Files elsewhere have that of their packages.
+// WorkDir is where an isolated guest finds the directory in which it is, and isolatedTime the time in seconds of all
+// that it finds there, in the year 2000: a clone has the time when it was made. Files elsewhere have that of their
+// packages.
 const (
 	WorkDir      = "/work"
 	isolatedTime = 946684800
 )
 
-// isolatedUser is who an isolated guest is, whoever runs cgemu: somebody to whom belongs what is in its directory, and nothing else.
+// isolatedUser is who an isolated guest is, whoever runs cgemu: somebody to whom belongs what is in its directory, and
+// nothing else.
 func isolatedUser() (uid, gid uint32, groups []int, privileged bool) {
 	return task.DefaultUID, task.DefaultUID, nil, false
 }
 
-// isolatedRoot puts into root what an isolated guest finds at the same place on any machine: its directory, with one time and owner, and an
-// empty /tmp.
+// isolatedRoot puts into root what an isolated guest finds at the same place on any machine: its directory, with one
+// time and owner, and an empty /tmp.
 func (fs *System) isolatedRoot(o vfs.MemOptions, root vfs.FS) (vfs.FS, linux.Errno) {
 	o.UID, o.GID, o.Privileged = 0, 0, true // permissions are looked at above
 	frame := vfs.NewMemFS(o)
@@ -222,8 +224,9 @@ func (r *rootDir) bound(host string) (guest string, ok bool) {
 	return guest, ok
 }
 
-// contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory that the run has
-// for itself, whose names begin with prefix: those can be mapped, and take no descriptor as long as nobody has them open.
+// contentsAt returns what makes the contents of new files of a file system. The host has them, as files in a directory
+// that the run has for itself, whose names begin with prefix: those can be mapped, and take no descriptor as long as
+// nobody has them open.
 func (fs *System) contentsAt(prefix string) func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
 	return func(ino uint64, kind uint32) (vfs.Content, linux.Errno) {
 		if e := fs.contents.open(fs.Config.ShmDir, "files"); e != 0 {

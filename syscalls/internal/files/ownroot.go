@@ -9,8 +9,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// A host that is not Linux has no files at the places where a guest looks for them. There it gets a root of ours, which is in memory and gone at the end:
-// a few empty directories, and the host's that it is to work in, at the places that they have on the host.
+// A host that is not Linux has no files at the places where a guest looks for them. There it gets a root of ours, which
+// is in memory and gone at the end: a few empty directories, and the host's that it is to work in, at the places that
+// they have on the host.
 
 // ownDirs are the directories of a root of ours, with their permissions.
 var ownDirs = []struct {
@@ -91,7 +92,8 @@ func (c *Config) checkHost() error {
 	return nil
 }
 
-// GuestPath is where the guest finds a file of the host in a root of ours: at the same place, but for drives: C:\a is /c/a.
+// GuestPath is where the guest finds a file of the host in a root of ours: at the same place, but for drives: C:\a is
+// /c/a.
 func GuestPath(path string) string { return host.GuestPath(path) }
 
 // HasOwnRoot says that guests on this host have a root of ours if they are given no other.

@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// CwdPath is the guest's name of the working directory, which may have been moved or removed since t went there:
-// ENOENT and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
+// CwdPath is the guest's name of the working directory, which may have been moved or removed since t went there: ENOENT
+// and what /proc/PID/cwd shows if it was removed or is no longer below the guest's root, ENAMETOOLONG if the name is
 // longer than PATH_MAX.
 func CwdPath(t *task.Thread) (string, linux.Errno) {
 	if Of(t).Cwd.Virtual {
@@ -127,8 +127,8 @@ type Location struct {
 	Node *VNode
 	// Guest is the path as the guest knows it, absolute.
 	Guest string
-	// NoName is ".", ".." or "/" if the path of a LookupParent ends so, which is no name of a directory's entry. The host refuses such a
-	// path itself.
+	// NoName is ".", ".." or "/" if the path of a LookupParent ends so, which is no name of a directory's entry. The
+	// host refuses such a path itself.
 	NoName string
 	// opened is the file that it is the place of, found over /proc/PID/fd.
 	opened *HostFile
@@ -164,7 +164,8 @@ func Start(t *task.Thread, dirfd int) (DirRef, linux.Errno) {
 	return DirRef{}, linux.ENOTDIR
 }
 
-// A Lookup says how a path is looked up, and what for. The host is told by the call itself: this is for what is looked up here.
+// A Lookup says how a path is looked up, and what for. The host is told by the call itself: this is for what is looked
+// up here.
 type Lookup uint
 
 const (
@@ -174,8 +175,8 @@ const (
 	LookupChange
 	// LookupCreate: open(2) may make what is not there, which cannot be a directory: a slash at the end is EISDIR.
 	LookupCreate
-	// LookupParent: the last name is to be made, moved or removed. It is not followed if it is a link, even with a slash behind it, which
-	// stays at the end of the location's path.
+	// LookupParent: the last name is to be made, moved or removed. It is not followed if it is a link, even with a
+	// slash behind it, which stays at the end of the location's path.
 	LookupParent
 	// LookupNoMagic: the path may not lead over links of /proc to files (RESOLVE_NO_MAGICLINKS).
 	LookupNoMagic

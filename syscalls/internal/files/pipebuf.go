@@ -5,8 +5,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A pipeBuf is one buffer of a pipe, at most a page: what was written there and not read yet. A pipe's room is counted in them,
-// however little is in each (pipe(7), fs/pipe.c).
+// A pipeBuf is one buffer of a pipe, at most a page: what was written there and not read yet. A pipe's room is counted
+// in them, however little is in each (pipe(7), fs/pipe.c).
 type pipeBuf struct {
 	// Off is where in its page the data begins.
 	Off  int
@@ -30,8 +30,8 @@ func (p *Pipe) size() int {
 	return n
 }
 
-// merged is how many bytes of n, which are to be written, go into the last buffer: what is more than whole pages, or nothing. That
-// buffer decides, even if what is written is a packet.
+// merged is how many bytes of n, which are to be written, go into the last buffer: what is more than whole pages, or
+// nothing. That buffer decides, even if what is written is a packet.
 func (p *Pipe) merged(n uint64) int {
 	tail := int(n % emu.PageSize)
 	if len(p.Bufs) == 0 {
@@ -65,8 +65,8 @@ func (p *Pipe) put(b []byte, first int, packets bool) {
 	p.Wake(linux.POLLIN)
 }
 
-// Lay adds b in buffers of its own, to which nothing is added, as splice(2) and its kin do. begins is where in a page it
-// begins.
+// Lay adds b in buffers of its own, to which nothing is added, as splice(2) and its kin do. begins is where in a page
+// it begins.
 func (p *Pipe) Lay(b []byte, begins int) {
 	for len(b) > 0 {
 		n := min(len(b), emu.PageSize-begins)
@@ -79,8 +79,8 @@ func (p *Pipe) Lay(b []byte, begins int) {
 // Space is how many bytes can be laid into p if the first begins there in its page.
 func (p *Pipe) Space(begins int) int { return max((p.slots()-len(p.Bufs))*emu.PageSize-begins, 0) }
 
-// Move moves up to n bytes, but not more than there is room for, from one pipe to another: buffers as they are, and the beginning of the last
-// one, to which nothing is added. It returns how many.
+// Move moves up to n bytes, but not more than there is room for, from one pipe to another: buffers as they are, and the
+// beginning of the last one, to which nothing is added. It returns how many.
 func (p *Pipe) Move(from *Pipe, n uint64) (done uint64) {
 	for len(from.Bufs) > 0 && !p.Full() && done < n {
 		buf := from.Bufs[0]
@@ -95,8 +95,8 @@ func (p *Pipe) Move(from *Pipe, n uint64) (done uint64) {
 	return done
 }
 
-// Tee copies up to n bytes, but not more than there is room for, from one pipe to another, buffer by buffer, to which nothing is added. It
-// returns how many.
+// Tee copies up to n bytes, but not more than there is room for, from one pipe to another, buffer by buffer, to which
+// nothing is added. It returns how many.
 func (p *Pipe) Tee(from *Pipe, n uint64) (done uint64) {
 	for _, buf := range from.Bufs {
 		if p.Full() || done == n {

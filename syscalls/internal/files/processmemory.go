@@ -66,7 +66,8 @@ func (f *memoryFile) Seek(_ *task.Thread, off int64, whence int) (int64, linux.E
 // gone reports whether the process has ended, or executed a program.
 func (f *memoryFile) gone() bool { return f.process.Exited || f.process.Mem != f.space }
 
-// transfer moves bytes of v to or from off, or where f stands if off is negative, by parts. A part that moves fewer than it is to ends the transfer, with its error if it is the first.
+// transfer moves bytes of v to or from off, or where f stands if off is negative, by parts. A part that moves fewer
+// than it is to ends the transfer, with its error if it is the first.
 func (f *memoryFile) transfer(v []uio.Iovec, off int64, part func(v []uio.Iovec, at emu.Addr, n uint64) (uint64, linux.Errno)) (done uint64, e linux.Errno) {
 	at := off
 	if off < 0 {
@@ -131,8 +132,8 @@ func (f *processMemory) poke(a emu.Addr, b []byte) (done uint64) {
 	return done
 }
 
-// A pageMap is /proc/PID/pagemap: 64 bits for each page (Documentation/admin-guide/mm/pagemap.rst). All that is mapped is said to be in memory, as
-// mincore(2) says, too; where, only the superuser is told.
+// A pageMap is /proc/PID/pagemap: 64 bits for each page (Documentation/admin-guide/mm/pagemap.rst). All that is mapped
+// is said to be in memory, as mincore(2) says, too; where, only the superuser is told.
 type pageMap struct{ memoryFile }
 
 const (

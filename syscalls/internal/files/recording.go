@@ -8,7 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// This file has what is recorded besides files that paths lead to (Config.Record), and what of it a replay takes from there (Config.Replay).
+// This file has what is recorded besides files that paths lead to (Config.Record), and what of it a replay takes from
+// there (Config.Replay).
 
 // recordSystem exchanges with a recording how the guest sees its files.
 func (fs *System) recordSystem() {
@@ -52,8 +53,8 @@ type stdinHandle struct {
 
 func (h stdinHandle) Node() vfs.Node { return h.at }
 
-// recordedStream returns standard file i, which is fd, if it is an input that is a file and comes into a recording, or out of one. There it is
-// the same file as the one that the guest finds under its name. It is nil for any other.
+// recordedStream returns standard file i, which is fd, if it is an input that is a file and comes into a recording, or
+// out of one. There it is the same file as the one that the guest finds under its name. It is nil for any other.
 func recordedStream(k *task.Kernel, i int, fd host.FD) (*HostFile, linux.Errno) {
 	cfg := &SystemOf(k).Config
 	switch {
@@ -106,7 +107,8 @@ func recordedStdin(k *task.Kernel, fd host.FD) (*HostFile, linux.Errno) {
 	return f, e
 }
 
-// sameFile returns the node that a path of the guest's leads to, if that is the host's file which st describes, and records what is in it.
+// sameFile returns the node that a path of the guest's leads to, if that is the host's file which st describes, and
+// records what is in it.
 func sameFile(k *task.Kernel, name string, st host.Stat) vfs.Node {
 	n, ok := nodeAt(k, name)
 	if !ok {

@@ -17,7 +17,8 @@ import (
 // A rootDir is a directory of the host that is the guest's "/".
 type rootDir struct {
 	fd host.FD
-	// fs is the file system that begins with the directory, or that there is in place of one (nodeRoot); nil for the directory itself.
+	// fs is the file system that begins with the directory, or that there is in place of one (nodeRoot); nil for the
+	// directory itself.
 	fs vfs.FS
 	// binds are the directories that are mounted in fs, by the host's canonical names.
 	binds []Bind
@@ -34,8 +35,8 @@ func (r *rootDir) Ref() FileRef {
 	return FileRef{FD: r.fd}
 }
 
-// walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may be changed
-// depends on where they lead.
+// walks reports whether paths are resolved here, name by name, rather than by the host: in a root, and where what may
+// be changed depends on where they lead.
 func walks(k *task.Kernel, how Lookup) bool {
 	return SystemOf(k).Root.only || SystemOf(k).Config.ReadOnly && how&LookupChange != 0
 }
@@ -123,8 +124,9 @@ type walk struct {
 	// rules are openat2's. By some of them the walk's own root is floor names below the root.
 	rules uint64
 	floor int
-	// subtree is the first of dirs, if not 0, whose names look as if they were in a directory of ours but are not: those of the
-	// directory mounted on /dev/shm, if private is set, or those of a directory of the host that the walk began in.
+	// subtree is the first of dirs, if not 0, whose names look as if they were in a directory of ours but are not:
+	// those of the directory mounted on /dev/shm, if private is set, or those of a directory of the host that the walk
+	// began in.
 	subtree int
 	private bool
 	// host says that "/" is the host's, beside a sysroot.
@@ -249,8 +251,8 @@ func (w *walk) up() (instead string, e linux.Errno) {
 	return path.Dir(now), 0
 }
 
-// ResolveBy is Find with the root as "/", by the rules of openat2(2). What is found on the host is one name in a directory that is
-// open until the call is over; a link at its end is not to be followed, as that has been done.
+// ResolveBy is Find with the root as "/", by the rules of openat2(2). What is found on the host is one name in a
+// directory that is open until the call is over; a link at its end is not to be followed, as that has been done.
 func ResolveBy(t *task.Thread, d DirRef, name string, how Lookup, rules uint64) (Location, linux.Errno) {
 	w := &walk{t: t, how: how, rules: rules}
 	end := ""
@@ -403,8 +405,8 @@ func guestPath(k *task.Kernel, name string) string {
 	return name
 }
 
-// Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to nothing. Others
-// stay what they are.
+// Resolve returns where a path of the host that leads into the guest's root leads if the guest goes there, false if to
+// nothing. Others stay what they are.
 func Resolve(k *task.Kernel, host string) (string, bool) {
 	if !SystemOf(k).Root.only {
 		return host, true

@@ -9,8 +9,8 @@ import (
 )
 
 // An asyncFile is an open file whose owner is told by a signal that something came to read, or room to write (O_ASYNC).
-// Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked at
-// after each system call and whenever time passes (System.SignalAsync).
+// Files whose state our kernel knows have it in their wakeups, and tell at once, as Linux does. The others are looked
+// at after each system call and whenever time passes (System.SignalAsync).
 type asyncFile struct {
 	file File
 	k    *task.Kernel
@@ -185,16 +185,17 @@ func (fs *System) AsyncReady() bool {
 // HasAsync reports whether SignalAsync has any files to look at.
 func (fs *System) HasAsync() bool { return len(fs.async) > 0 }
 
-// Transferred notes that the guest has read f, whose state depends on the host, or found no room in it: if it has one of events then, that is
-// news for a signal and for EPOLLET. The host may have had more before anybody looked, so that it is never seen without.
+// Transferred notes that the guest has read f, whose state depends on the host, or found no room in it: if it has one
+// of events then, that is news for a signal and for EPOLLET. The host may have had more before anybody looked, so that
+// it is never seen without.
 func Transferred(k *task.Kernel, f File, events uint32) {
 	same := func(o File) bool { return behindStream(o) == f }
 	SystemOf(k).signalAnew(same, events)
 	SystemOf(k).reportAnew(same, events)
 }
 
-// passed notes that the guest has transferred something through f: at the two ends of a FIFO one file's transfer is the other's event. EPOLLET
-// reports room only where there was none.
+// passed notes that the guest has transferred something through f: at the two ends of a FIFO one file's transfer is the
+// other's event. EPOLLET reports room only where there was none.
 func (f *HostFile) passed(k *task.Kernel, events uint32) {
 	if !f.isFIFO() {
 		return

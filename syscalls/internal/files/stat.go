@@ -21,7 +21,8 @@ func AllAre(own uint32, ids ...uint32) linux.Errno {
 	return 0
 }
 
-// Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major 0.
+// Devices that files are on. Those of the host are on a virtual disk, major 254, minor 0; other file systems have major
+// 0.
 const (
 	VirtualDev = 0xfe00
 	NsDev      = 4
@@ -46,10 +47,11 @@ type inodeTable struct {
 	Times map[uint64]host.Times
 	// modes are the permissions of files whose own the host does not let us change (Remembers).
 	modes map[uint64]uint32
-	// Opened are the open files of the host, by number, whoever holds them: descriptors, messages on their way, calls that wait. Those
-	// have their times still when no link is left.
+	// Opened are the open files of the host, by number, whoever holds them: descriptors, messages on their way, calls
+	// that wait. Those have their times still when no link is left.
 	Opened map[uint64][]*HostFile
-	// Forgotten is told of host files whose last link went, for who else knows them by what the host may give to the next file.
+	// Forgotten is told of host files whose last link went, for who else knows them by what the host may give to the
+	// next file.
 	Forgotten func(host.FileID)
 }
 
@@ -143,7 +145,8 @@ func (n *inodeTable) closed(h *HostFile, linked bool) {
 // isOpen reports whether a process has file ino open.
 func (n *inodeTable) isOpen(ino uint64) bool { return len(n.Opened[ino]) > 0 }
 
-// hasWriter reports whether a process has file ino open for writing. The description that memfd_create(2) made does not count.
+// hasWriter reports whether a process has file ino open for writing. The description that memfd_create(2) made does not
+// count.
 func (n *inodeTable) hasWriter(ino uint64) bool {
 	return slices.ContainsFunc(n.Opened[ino], func(h *HostFile) bool { return h.Writable() && !h.IsMemfd() })
 }

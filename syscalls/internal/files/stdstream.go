@@ -11,9 +11,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// A stdStream is a standard file of the guest's that looks like a pipe, whatever it is on the host. Programs ask what their output is, and
-// write to a terminal by lines, to a file at offsets, to /dev/null not at all: their counts would depend on where somebody has
-// sent the output.
+// A stdStream is a standard file of the guest's that looks like a pipe, whatever it is on the host. Programs ask what
+// their output is, and write to a terminal by lines, to a file at offsets, to /dev/null not at all: their counts would
+// depend on where somebody has sent the output.
 type stdStream struct {
 	FileBase
 	on  *stdHost
@@ -26,8 +26,8 @@ type stdHost struct {
 	users    int
 	perm     uint32
 	capacity int
-	// patient says that the guest never finds an output full: all of it waits until somebody has read. How fast that is must decide nothing
-	// in a run that is recorded, as a repetition has another reader.
+	// patient says that the guest never finds an output full: all of it waits until somebody has read. How fast that is
+	// must decide nothing in a run that is recorded, as a repetition has another reader.
 	patient bool
 }
 
@@ -39,8 +39,8 @@ func behindStream(f File) File {
 	return f
 }
 
-// newStdStream makes a pipe of standard file i, which may be one that is never waited for, nil if the guest is to see it as it is: an input that is no terminal, a directory, or any if
-// the configuration says so.
+// newStdStream makes a pipe of standard file i, which may be one that is never waited for, nil if the guest is to see
+// it as it is: an input that is no terminal, a directory, or any if the configuration says so.
 func newStdStream(k *task.Kernel, i int, fd host.FD, nowait bool) *stdStream {
 	st, e := fd.Stat()
 	if e != 0 || SystemOf(k).Config.HostStdio || st.Mode&linux.S_IFMT == linux.S_IFDIR || i == 0 && !fd.IsTerminal() && !SystemOf(k).Config.PipedStdin {

@@ -24,51 +24,56 @@ type Config struct {
 	Sysroot string
 	// Root is a host directory that is the guest's "/": it sees nothing else of the host's files but the standard ones.
 	Root string
-	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for what of it is in
-	// memory: whose files, in which places of the host their contents may be.
+	// NewRoot, if set, makes the file system that is the guest's "/", in place of a host directory. The options are for
+	// what of it is in memory: whose files, in which places of the host their contents may be.
 	NewRoot func(vfs.MemOptions) (vfs.FS, linux.Errno)
 	// HostDirs are directories that the guest has besides Dir where the host is not Linux, and its root one of ours.
 	HostDirs []string
-	// Image is a container image, or another archive of a root directory, whose files are those of the guest's "/", in place of a host directory.
-	// What the guest changes in them stays in memory. ImageDir is its working directory, unless Dir is in one of Binds.
+	// Image is a container image, or another archive of a root directory, whose files are those of the guest's "/", in
+	// place of a host directory. What the guest changes in them stays in memory. ImageDir is its working directory,
+	// unless Dir is in one of Binds.
 	Image    *image.Image
 	ImageDir string
-	// User, if set, is who the guest is among the owners of the image's files. Without it, and among the host's files, it is the user who runs cgemu.
+	// User, if set, is who the guest is among the owners of the image's files. Without it, and among the host's files,
+	// it is the user who runs cgemu.
 	User *record.User
-	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone at the end. Not the
-	// standard ones.
+	// Overlay says that what the guest changes in files, those below Root if that is set, stays in memory and is gone
+	// at the end. Not the standard ones.
 	Overlay bool
-	// Isolate is a directory, and asks for an Overlay of files that do not tell which machine they are on: it is found at WorkDir, /tmp is empty,
-	// and all have one time.
+	// Isolate is a directory, and asks for an Overlay of files that do not tell which machine they are on: it is found
+	// at WorkDir, /tmp is empty, and all have one time.
 	Isolate string
-	// Binds are directories of the host that are seen at other places, too. What the guest changes there is changed on the host.
+	// Binds are directories of the host that are seen at other places, too. What the guest changes there is changed on
+	// the host.
 	Binds []Bind
 	// ReadOnly says that the guest changes no file of the host but the standard ones.
 	ReadOnly bool
-	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and removed at the end:
-	// "" for one in the host's /dev/shm.
+	// ShmDir is a directory of the host for the guest's /dev/shm, which is made there when it is first needed and
+	// removed at the end: "" for one in the host's /dev/shm.
 	ShmDir string
 	// Stdin, Stdout and Stderr are its first three files: nil for ours.
 	Stdin, Stdout, Stderr *os.File
 	// Inherited are what else it has open, by descriptor.
 	Inherited map[int]*os.File
-	// HostStdio says that the guest sees them as they are on the host. Otherwise its output is a pipe, wherever it goes, and so is an input
-	// that is a terminal: what the guest executes does not depend on that.
+	// HostStdio says that the guest sees them as they are on the host. Otherwise its output is a pipe, wherever it
+	// goes, and so is an input that is a terminal: what the guest executes does not depend on that.
 	HostStdio bool
-	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or sysroot, in any case.
+	// HostEtc says that all files of /etc are the host's, but those that say who the machine is; they are in a root or
+	// sysroot, in any case.
 	HostEtc bool
-	// Record, if set, gets what the guest takes from the host, but for what it reads of its terminal and a real clock, which
-	// it must not have. It is the caller's to finish.
+	// Record, if set, gets what the guest takes from the host, but for what it reads of its terminal and a real clock,
+	// which it must not have. It is the caller's to finish.
 	Record *record.Recorder
-	// Replay, if set, is where the guest's files, its working directory and its user come from, in place of all of the host's that is named
-	// above, but for ShmDir and the standard files.
+	// Replay, if set, is where the guest's files, its working directory and its user come from, in place of all of the
+	// host's that is named above, but for ShmDir and the standard files.
 	Replay *record.Recording
 	// PipedStdin says that the guest sees a pipe in its standard input, whatever that is.
 	PipedStdin bool
 	// OnOpen, if set, is called with the host's path of each regular file of the host that the guest opens.
 	OnOpen func(path string)
-	// Watch, if set, is called with the guest's name of each regular file that it opens for writing. What it returns, unless that is nil, gets
-	// all that processes write to the open file, with the engine of the one that does; it must not keep the bytes.
+	// Watch, if set, is called with the guest's name of each regular file that it opens for writing. What it returns,
+	// unless that is nil, gets all that processes write to the open file, with the engine of the one that does; it must
+	// not keep the bytes.
 	Watch func(guest string) func(e emu.Engine, b []byte)
 	// BeforeOutput, if set, is called before the program writes to a device, as terminals are.
 	BeforeOutput func()
@@ -99,7 +104,8 @@ type System struct {
 	Inodes  inodeTable
 	Root    rootDir
 	Private privateDir
-	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that nothing tells who it is.
+	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that
+	// nothing tells who it is.
 	user     vfs.MemOptions
 	isolated bool
 	// guest is who the guest is if that does not follow from user.

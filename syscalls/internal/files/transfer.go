@@ -10,7 +10,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// WaitFor makes t wait until f, one of the files that the call works with, lets a transfer of n bytes go on that waits for one of events.
+// WaitFor makes t wait until f, one of the files that the call works with, lets a transfer of n bytes go on that waits
+// for one of events.
 func WaitFor(t *task.Thread, f File, events uint32, n uint64, resume func() (uint64, linux.Errno), with ...File) (uint64, linux.Errno) {
 	w := f.Waits(t, events, n)
 	if w.Ready == nil {
@@ -76,7 +77,8 @@ func WriteFile(t *task.Thread, f File, v []uio.Iovec, off int64) (uint64, linux.
 	return ret, e
 }
 
-// writeRest returns what goes on with a write when its wait is over. Nearly all writes never wait, and need no such closure.
+// writeRest returns what goes on with a write when its wait is over. Nearly all writes never wait, and need no such
+// closure.
 func writeRest(t *task.Thread, f File, v []uio.Iovec, off int64) func() (uint64, linux.Errno) {
 	return func() (uint64, linux.Errno) { return WriteFile(t, f, v, off) }
 }
@@ -109,8 +111,9 @@ func (f *HostFile) RawRoom() int {
 	return host.PipeRoom
 }
 
-// InPage is where in its page what is read at off begins, or, if off is -1, at f's position: pages of a regular file are laid into a
-// pipe as they are (filemap_splice_read in mm/filemap.c), while what comes from other files, or past the page cache, begins a page.
+// InPage is where in its page what is read at off begins, or, if off is -1, at f's position: pages of a regular file
+// are laid into a pipe as they are (filemap_splice_read in mm/filemap.c), while what comes from other files, or past
+// the page cache, begins a page.
 func (f *HostFile) InPage(t *task.Thread, off int64) int {
 	if !f.IsRegular() || f.Flags&linux.O_DIRECT != 0 {
 		return 0

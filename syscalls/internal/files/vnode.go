@@ -87,7 +87,8 @@ func mayBeOurs(k *task.Kernel, p string) bool {
 // slashes reports whether names, the rest of a path, are slashes alone.
 func slashes(names []string) bool { return len(names) > 0 && strings.Join(names, "") == "" }
 
-// behind is the path that goes up to dir and on with rest. It does not end in dir's name, of which a slash would ask something.
+// behind is the path that goes up to dir and on with rest. It does not end in dir's name, of which a slash would ask
+// something.
 func behind(dir string, rest []string) []string {
 	if strings.Join(rest, "") == "" {
 		rest = []string{"."}

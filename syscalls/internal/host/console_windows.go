@@ -14,8 +14,8 @@ var consoleBits = []struct{ linux, host uint32 }{
 	{linux.ISIG, windows.ENABLE_PROCESSED_INPUT}, {linux.ICANON, windows.ENABLE_LINE_INPUT}, {linux.ECHO, windows.ENABLE_ECHO_INPUT},
 }
 
-// Ioctl translates the terminal requests of package files. A terminal of Linux has one set of settings whatever it is asked by: those of the
-// console's input. Modes of its output mean something else.
+// Ioctl translates the terminal requests of package files. A terminal of Linux has one set of settings whatever it is
+// asked by: those of the console's input. Modes of its output mean something else.
 func (f FD) Ioctl(req uint32, b []byte) linux.Errno {
 	if !f.IsTerminal() {
 		_, e := f.os()

@@ -96,8 +96,8 @@ func withUmask(umask uint32) (restore func()) {
 	}
 }
 
-// OwnUmask gives the calling thread, to which its goroutine is locked, an umask and a working directory that no other thread
-// has, where the host allows it.
+// OwnUmask gives the calling thread, to which its goroutine is locked, an umask and a working directory that no other
+// thread has, where the host allows it.
 func OwnUmask() { _ = unix.Unshare(unix.CLONE_FS) }
 
 // Open opens the file at p, with the guest's flags; one that it makes has the mode, less the umask.
@@ -157,8 +157,8 @@ func (f FD) OSFile(name string) (*os.File, linux.Errno) {
 // FromFile returns a descriptor of f that lives on when f is closed.
 func FromFile(f *os.File) (FD, linux.Errno) { return FD(f.Fd()).Dup() }
 
-// OwnPipe opens a pipe or FIFO anew for writing that does not wait, as O_NONBLOCK of a descriptor would be that of all who have it. It fails for other files,
-// and where there is no /proc.
+// OwnPipe opens a pipe or FIFO anew for writing that does not wait, as O_NONBLOCK of a descriptor would be that of all
+// who have it. It fails for other files, and where there is no /proc.
 func (f FD) OwnPipe() (FD, linux.Errno) {
 	if st, e := f.Stat(); e != 0 || st.Mode&linux.S_IFMT != linux.S_IFIFO {
 		return NoFD, linux.ENXIO
@@ -349,12 +349,12 @@ func Symlink(target string, p Place) linux.Errno {
 	return ErrnoOf(unix.Symlinkat(target, p.FD(), p.Path))
 }
 
-// ByDescriptor reports whether attributes are changed by descriptors only: internal/sandbox refuses the calls that take a path. It is
-// asked when one has failed.
+// ByDescriptor reports whether attributes are changed by descriptors only: internal/sandbox refuses the calls that take
+// a path. It is asked when one has failed.
 var ByDescriptor = sync.OnceValue(func() bool { return unix.Fchmodat(-1, ".", 0, 0) == unix.EPERM })
 
-// through changes attributes of the file at p over a descriptor. What cannot be opened, or has more to it than its content, is left
-// alone.
+// through changes attributes of the file at p over a descriptor. What cannot be opened, or has more to it than its
+// content, is left alone.
 func (p Place) through(follow bool, change func(fd int) error) linux.Errno {
 	st, e := StatAt(p, follow)
 	switch kind := st.Mode & linux.S_IFMT; {

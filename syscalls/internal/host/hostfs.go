@@ -14,8 +14,8 @@ import (
 // MaxDirs is how many directories an FS keeps open.
 const MaxDirs = 100
 
-// An FS is a directory of the host as a file system: the host is asked for one name in an open directory at a time, and never follows
-// a link. Guests that run straight on the host's files do not need it.
+// An FS is a directory of the host as a file system: the host is asked for one name in an open directory at a time, and
+// never follows a link. Guests that run straight on the host's files do not need it.
 type FS struct {
 	root  *node
 	nodes map[FileID]*node
@@ -23,8 +23,8 @@ type FS struct {
 	Dirs []*node
 }
 
-// A node is a file of an FS. It is found by its name, since a descriptor for each would be too many: what others move or remove
-// is not found again (ESTALE).
+// A node is a file of an FS. It is found by its name, since a descriptor for each would be too many: what others move
+// or remove is not found again (ESTALE).
 type node struct {
 	fs  *FS
 	key FileID
@@ -116,8 +116,8 @@ func (n *node) dir() (FD, linux.Errno) {
 	return fd, 0
 }
 
-// place is where the host has the file. Whether a link at it is followed matters only if there is no name: the host has an open file
-// behind one.
+// place is where the host has the file. Whether a link at it is followed matters only if there is no name: the host has
+// an open file behind one.
 func (n *node) place() (Place, linux.Errno) {
 	switch k := len(n.links); {
 	case n == n.fs.root:
@@ -145,8 +145,8 @@ func (n *node) found(dir *node, name string) {
 	n.links = append(slices.DeleteFunc(n.links, func(o dirName) bool { return o == l }), l)
 }
 
-// lost notes that n is no longer called name in dir, and forgets the node if nothing leads to it: the host gives its number to the
-// next file.
+// lost notes that n is no longer called name in dir, and forgets the node if nothing leads to it: the host gives its
+// number to the next file.
 func (n *node) lost(dir *node, name string, last bool) {
 	n.gone = dirName{dir, name}
 	n.links = slices.DeleteFunc(n.links, func(o dirName) bool { return o == n.gone })

@@ -9,8 +9,9 @@ import (
 	"unicode/utf16"
 )
 
-// Symbolic links of a host where users may make none, as Windows without developer mode: files of an attribute that hardly any other has,
-// with a text that says where they lead, in the form that Cygwin and the bash of git know (cygwin.com, "Symbolic links").
+// Symbolic links of a host where users may make none, as Windows without developer mode: files of an attribute that
+// hardly any other has, with a text that says where they lead, in the form that Cygwin and the bash of git know
+// (cygwin.com, "Symbolic links").
 
 // linkMark is what such a file begins with: the target follows in UTF-16, its least byte first, and a zero.
 var linkMark = []byte("!<symlink>\xff\xfe")

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Windows keeps of a file's mode whether it can be written to. Who may execute a file is found out by what is in it: ELF, or "#!". What a guest sets is
-// remembered as long as cgemu runs.
+// Windows keeps of a file's mode whether it can be written to. Who may execute a file is found out by what is in it:
+// ELF, or "#!". What a guest sets is remembered as long as cgemu runs.
 
 // modes are the permissions that guests have set, and those found out, by path.
 var modes = struct {

@@ -16,10 +16,11 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// This is the host layer of hosts other than Linux, over packages os and net; with the build tag "portable" it is Linux's, too, so that it is
-// tested where all that a guest can ask for is known. Files are reached by os.Root, which never leads out of the directory that it was opened
-// for. What differs from host to host has a function in portable_GOOS.go, and for all that are like Unix in portable_unix.go: the number of a
-// file, whether a stream is ready, terminals.
+// This is the host layer of hosts other than Linux, over packages os and net; with the build tag "portable" it is
+// Linux's, too, so that it is tested where all that a guest can ask for is known. Files are reached by os.Root, which
+// never leads out of the directory that it was opened for. What differs from host to host has a function in
+// portable_GOOS.go, and for all that are like Unix in portable_unix.go: the number of a file, whether a stream is
+// ready, terminals.
 
 // Direct says that paths of the guest may be paths of this host, and those of open files be opened again.
 const Direct = false
@@ -232,8 +233,8 @@ func (p Place) spot() (spot, linux.Errno) {
 	return spot{t.enter(), cmp.Or(name, ".")}, 0
 }
 
-// exact is where s is, or would be made, among files whose names differ in case only: on a host for which they are one, all letters of the
-// later ones are in the private use area.
+// exact is where s is, or would be made, among files whose names differ in case only: on a host for which they are one,
+// all letters of the later ones are in the private use area.
 func (s spot) exact() spot {
 	name := path.Base(s.rel)
 	if !foldsCase || name == "." {
@@ -309,7 +310,8 @@ func (t *top) moved(from, to string) {
 	}
 }
 
-// Open opens the file at p, with the guest's flags; one that it makes has the mode, less the umask. A link at the end is not followed.
+// Open opens the file at p, with the guest's flags; one that it makes has the mode, less the umask. A link at the end
+// is not followed.
 func Open(p Place, flags int, mode, umask uint32) (FD, linux.Errno) {
 	if p.Dir == NoFD && flags&linux.O_DIRECTORY != 0 && flags&linux.O_TMPFILE != linux.O_TMPFILE {
 		return openDir(p.Path, flags)

@@ -60,7 +60,8 @@ func (f FD) Writev(bufs [][]byte, off int64) (n int, e linux.Errno) {
 	})
 }
 
-// each calls do for each of bufs until one is not done whole. An error behind the first bytes is not told: it will come again.
+// each calls do for each of bufs until one is not done whole. An error behind the first bytes is not told: it will come
+// again.
 func each(bufs [][]byte, off int64, do func(b []byte, off int64) (int, error)) (done int, e linux.Errno) {
 	for _, b := range bufs {
 		at := off
@@ -218,7 +219,8 @@ func (f FD) Sync() linux.Errno {
 	return e
 }
 
-// SetAppend sets or clears O_APPEND. The host does not do it: what others write between finding the end and writing there is overwritten.
+// SetAppend sets or clears O_APPEND. The host does not do it: what others write between finding the end and writing
+// there is overwritten.
 func (f FD) SetAppend(on bool) linux.Errno {
 	h, e := f.os()
 	if e != 0 {
@@ -429,8 +431,8 @@ const (
 	lastPause  = 5 * time.Millisecond
 )
 
-// PollWait waits until one of fds is ready, at most d nanoseconds, and reports whether one is. It looks again and again: not every host can
-// wait for files, terminals, sockets at once.
+// PollWait waits until one of fds is ready, at most d nanoseconds, and reports whether one is. It looks again and
+// again: not every host can wait for files, terminals, sockets at once.
 func PollWait(fds []PollFD, d int64) bool {
 	if len(fds) == 0 {
 		time.Sleep(time.Duration(d))

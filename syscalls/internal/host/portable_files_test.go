@@ -77,7 +77,8 @@ func TestPunchAppending(t *testing.T) {
 	requireText(t, "01\x00\x00\x005\x00789end", name, "f")
 }
 
-// TestReopenAppending opens a file again whose name cgemu does not know any more: the host would append whatever is written.
+// TestReopenAppending opens a file again whose name cgemu does not know any more: the host would append whatever is
+// written.
 func TestReopenAppending(t *testing.T) {
 	dir, name := openTestDir(t)
 	f := openIn(t, dir, "f", linux.O_RDWR|linux.O_APPEND)

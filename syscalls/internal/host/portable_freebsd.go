@@ -18,7 +18,8 @@ func setWord(t *unix.Termios, i int, w uint64) {
 	*[4]*uint32{&t.Iflag, &t.Oflag, &t.Cflag, &t.Lflag}[i] = uint32(w)
 }
 
-// deviceParts takes the number of a device apart (sys/types.h). Package unix has it for FreeBSD 11, whose numbers have 32 bits.
+// deviceParts takes the number of a device apart (sys/types.h). Package unix has it for FreeBSD 11, whose numbers have
+// 32 bits.
 func deviceParts(dev uint64) (major, minor uint32) {
 	return uint32(dev>>32&0xffffff00 | dev>>8&0xff), uint32(dev>>24&0xff00 | dev&0xffff00ff)
 }

@@ -212,8 +212,8 @@ func (s spot) rename(to spot, keep bool) error {
 	return nil
 }
 
-// remove and renameTo do what package os does by the names from the top on, or, where the system below does not know that, as Wine and
-// some file systems do not, by the whole path.
+// remove and renameTo do what package os does by the names from the top on, or, where the system below does not know
+// that, as Wine and some file systems do not, by the whole path.
 func (s spot) remove() error {
 	err := s.top.root.Remove(s.rel)
 	if ErrnoOf(err) == linux.EOPNOTSUPP {
@@ -297,7 +297,8 @@ func chown(p Place, uid, gid *uint32, _ bool) linux.Errno {
 	return p.at(func(s spot) error { return s.top.root.Lchown(s.rel, ids[0], ids[1]) })
 }
 
-// goTime is x for package os, which leaves a file's time as it is if that is zero, and has nanoseconds of 64 bits: the years 1678 to 2262.
+// goTime is x for package os, which leaves a file's time as it is if that is zero, and has nanoseconds of 64 bits: the
+// years 1678 to 2262.
 func (x Time) goTime() time.Time {
 	if !x.Set {
 		return time.Time{}

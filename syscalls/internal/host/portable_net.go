@@ -14,8 +14,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Sockets over package net, whose calls wait: goroutines wait for them, and have what comes and goes in between. Queues are bounded: when they are
-// full, the other side waits as it would for the host's.
+// Sockets over package net, whose calls wait: goroutines wait for them, and have what comes and goes in between. Queues
+// are bounded: when they are full, the other side waits as it would for the host's.
 
 const (
 	// maxQueued is how many bytes wait to be received, or to be sent, at most.
@@ -372,7 +372,8 @@ func (s *datagrams) SendTo(b []byte, to netip.AddrPort) (n int, e linux.Errno) {
 	return n, ErrnoOf(err)
 }
 
-// sendElsewhere sends b for a socket that is connected to another address than to. What is answered it would not receive.
+// sendElsewhere sends b for a socket that is connected to another address than to. What is answered it would not
+// receive.
 func sendElsewhere(b []byte, to netip.AddrPort) (int, error) {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {

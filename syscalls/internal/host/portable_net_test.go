@@ -41,7 +41,8 @@ func fill(n *OwnNetwork, s *stream) (sent int) {
 	return sent
 }
 
-// TestStreamShutThenClosed checks that a stream that has ended sending is closed when it is closed: the other side cannot write to it.
+// TestStreamShutThenClosed checks that a stream that has ended sending is closed when it is closed: the other side
+// cannot write to it.
 func TestStreamShutThenClosed(t *testing.T) {
 	var n OwnNetwork
 	s, c := connected(t, &n)
@@ -56,7 +57,8 @@ func TestStreamShutThenClosed(t *testing.T) {
 	require.False(t, err.(net.Error).Timeout(), err)
 }
 
-// TestStreamClosedWhileReceiving checks that a stream keeps nothing of what comes after it was closed, when the other side takes nothing more.
+// TestStreamClosedWhileReceiving checks that a stream keeps nothing of what comes after it was closed, when the other
+// side takes nothing more.
 func TestStreamClosedWhileReceiving(t *testing.T) {
 	var n OwnNetwork
 	s, c := connected(t, &n)

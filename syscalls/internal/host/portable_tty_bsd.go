@@ -64,7 +64,8 @@ type termBit struct {
 	host  uint64
 }
 
-// termBits are those that macOS and FreeBSD have, with names of package unix; ownTermBits those that this host alone has.
+// termBits are those that macOS and FreeBSD have, with names of package unix; ownTermBits those that this host alone
+// has.
 var termBits = []termBit{
 	{0, 0o1, unix.IGNBRK}, {0, 0o2, unix.BRKINT}, {0, 0o4, unix.IGNPAR}, {0, 0o10, unix.PARMRK}, {0, 0o20, unix.INPCK},
 	{0, linux.ISTRIP, unix.ISTRIP}, {0, linux.INLCR, unix.INLCR}, {0, linux.IGNCR, unix.IGNCR}, {0, linux.ICRNL, unix.ICRNL},
@@ -92,7 +93,8 @@ const disabled = 0xff
 // isNumber reports whether an index of c_cc is of no character.
 func isNumber(i int) bool { return i == linux.VTIME || i == linux.VMIN }
 
-// Where struct termios has the line discipline and c_cc, and the speed that terminals on this host are said to have: B38400.
+// Where struct termios has the line discipline and c_cc, and the speed that terminals on this host are said to have:
+// B38400.
 const (
 	termChar0 = 17
 	termSpeed = 0o17

@@ -49,7 +49,8 @@ func guestName(name string) string {
 // foldsCase says that files whose names differ in case only are one, as macOS has it unless a disk was made otherwise.
 const foldsCase = runtime.GOOS == "darwin"
 
-// trueName is the name of the file at s as the directory has it, or s' own if that has the same file under it in another normalization.
+// trueName is the name of the file at s as the directory has it, or s' own if that has the same file under it in
+// another normalization.
 func trueName(s spot) string {
 	name := path.Base(s.rel)
 	d, err := s.top.root.Open(path.Dir(s.rel))
@@ -168,7 +169,8 @@ func accessOf(f *os.File) (mode int) {
 	return mode
 }
 
-// pollEvents pairs events of Linux with those of this host that poll(2) is asked for. The others have numbers of their own on each.
+// pollEvents pairs events of Linux with those of this host that poll(2) is asked for. The others have numbers of their
+// own on each.
 var pollEvents = []struct {
 	linux uint32
 	host  int16

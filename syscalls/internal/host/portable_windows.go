@@ -14,7 +14,8 @@ import (
 // FileLimit is how many handles a process of Windows may have, about: memory is used up sooner.
 func FileLimit() uint64 { return 1 << 24 }
 
-// symlink makes a file that says where it leads: Windows has links for users with a privilege only, and changes what they say.
+// symlink makes a file that says where it leads: Windows has links for users with a privilege only, and changes what
+// they say.
 func (s spot) symlink(target string) error {
 	f, err := s.top.root.OpenFile(s.rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -190,7 +191,8 @@ func transfer(f *os.File, b []byte, write bool) (int, error) {
 	return f.Read(b)
 }
 
-// PipeRoom is how much a pipe takes at once that ready says can be written. That says so of all: whatever has no room waits.
+// PipeRoom is how much a pipe takes at once that ready says can be written. That says so of all: whatever has no room
+// waits.
 const PipeRoom = 1 << 30
 
 // ready tells what f is ready for. Writing is never waited for.

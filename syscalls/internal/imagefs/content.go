@@ -6,7 +6,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// content returns the content of a file, which it copies out of the image if that was not done, or is forgotten. It is to be released.
+// content returns the content of a file, which it copies out of the image if that was not done, or is forgotten. It is
+// to be released.
 func (fs *FS) content(f *image.File) (*content, linux.Errno) {
 	c := fs.contents[f]
 	if c == nil {

@@ -1,4 +1,5 @@
-// Package imagefs shows the files of an image as a file system in which nothing changes: what an overlay is to be laid on.
+// Package imagefs shows the files of an image as a file system in which nothing changes: what an overlay is to be laid
+// on.
 package imagefs
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// maxIdle is how many bytes of contents are kept that nobody has open any more, and contentSize what each is taken to have besides its file's: most are files
-// of the host, of whole pages.
+// maxIdle is how many bytes of contents are kept that nobody has open any more, and contentSize what each is taken to
+// have besides its file's: most are files of the host, of whole pages.
 const (
 	maxIdle     = 128 << 20
 	contentSize = 4 << 10
@@ -23,10 +24,12 @@ const (
 type FS struct {
 	root *image.File
 	dev  uint64
-	// newContent makes the content of a file, into which what the image has is copied when the file is opened: then it can be mapped.
+	// newContent makes the content of a file, into which what the image has is copied when the file is opened: then it
+	// can be mapped.
 	newContent func(ino uint64, kind uint32) (vfs.Content, linux.Errno)
 	contents   map[*image.File]*content
-	// idle are the contents that nobody has open, the one that was used last at the end, and idleSize how many bytes they have.
+	// idle are the contents that nobody has open, the one that was used last at the end, and idleSize how many bytes
+	// they have.
 	idle     list.List
 	idleSize int64
 	maxIdle  int64

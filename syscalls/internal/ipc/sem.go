@@ -27,8 +27,8 @@ type SemSet struct {
 	Undo map[*UndoList][]int
 }
 
-// An UndoList stands for the processes that share what they do with SEM_UNDO. A process has one as soon as it uses SEM_UNDO, or
-// makes a thread or a process with CLONE_SYSVSEM.
+// An UndoList stands for the processes that share what they do with SEM_UNDO. A process has one as soon as it uses
+// SEM_UNDO, or makes a thread or a process with CLONE_SYSVSEM.
 type UndoList struct{ users int }
 
 // A semOp is a struct sembuf.

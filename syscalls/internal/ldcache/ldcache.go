@@ -1,11 +1,12 @@
 // Package ldcache reads and writes /etc/ld.so.cache, in which glibc's dynamic linker finds libraries.
 //
-// The linker searches the file, so what it executes depends on which libraries are in there, those that the program has nothing to do with
-// included. For makes a cache that depends on the program alone: what is searched for and is not there is then looked for in the linker's
-// own directory, as it would be without a cache.
+// The linker searches the file, so what it executes depends on which libraries are in there, those that the program has
+// nothing to do with included. For makes a cache that depends on the program alone: what is searched for and is not
+// there is then looked for in the linker's own directory, as it would be without a cache.
 //
-// The format is that of ldconfig(8) since glibc 2.2 ("glibc-ld.so.cache1.1"), in the byte order of x86. What is in front of it for
-// older linkers is skipped; of the extensions (since glibc 2.33) the names of subdirectories for CPUs are kept.
+// The format is that of ldconfig(8) since glibc 2.2 ("glibc-ld.so.cache1.1"), in the byte order of x86. What is in
+// front of it for older linkers is skipped; of the extensions (since glibc 2.33) the names of subdirectories for CPUs
+// are kept.
 package ldcache
 
 import (
@@ -174,9 +175,9 @@ func Write(entries []Entry) []byte {
 	return out
 }
 
-// For returns what of a cache a program needs: the libraries that it and these ask for, and all that are not in the directory in which the
-// linker looks in any case. needed returns the names of the libraries that a file asks for; standard reports whether the linker
-// finds the library at a path without a cache.
+// For returns what of a cache a program needs: the libraries that it and these ask for, and all that are not in the
+// directory in which the linker looks in any case. needed returns the names of the libraries that a file asks for;
+// standard reports whether the linker finds the library at a path without a cache.
 func For(entries []Entry, program string, needed func(path string) []string, standard func(path string) bool) []Entry {
 	bySoname := map[string][]Entry{}
 	for _, e := range entries {

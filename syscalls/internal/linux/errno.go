@@ -143,8 +143,8 @@ const (
 	ENOTSUP     = EOPNOTSUPP
 )
 
-// Errors of calls that a signal interrupted, which no program sees: what happens to the call depends on the signal's handler
-// (include/linux/errno.h).
+// Errors of calls that a signal interrupted, which no program sees: what happens to the call depends on the signal's
+// handler (include/linux/errno.h).
 const (
 	ERESTARTSYS    Errno = 512 // restart it if the handler has SA_RESTART
 	ERESTARTNOINTR Errno = 513 // restart it always

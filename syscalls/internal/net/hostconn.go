@@ -43,7 +43,8 @@ func (o *hostConn) close() {
 // isOpen reports whether there is a socket on the host.
 func (o *hostConn) isOpen() bool { return o.socket != nil }
 
-// sendBytes sends what of b fits at once from s, to the given address or, if that is invalid, to where the socket is connected.
+// sendBytes sends what of b fits at once from s, to the given address or, if that is invalid, to where the socket is
+// connected.
 func (o *hostConn) sendBytes(t *task.Thread, s inetFile, b []byte, to netip.AddrPort) (int, linux.Errno) {
 	n, e := o.socket.SendTo(b, to)
 	if n < len(b) {
@@ -187,7 +188,8 @@ func init() {
 	})
 }
 
-// hostText is the text of a file of the host's /etc, to the end of its last line; nothing if it cannot be read. The text is the caller's.
+// hostText is the text of a file of the host's /etc, to the end of its last line; nothing if it cannot be read. The
+// text is the caller's.
 func hostText(t *task.Thread, name string) []byte {
 	return bytes.Clone(files.SystemOf(t.Kernel).RecordedEtc(name, func() []byte {
 		text, err := os.ReadFile("/etc/" + name)

@@ -4,8 +4,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// Descriptors in flight are those in messages that nobody has received yet (SCM_RIGHTS). Sockets of AF_UNIX that lie only in
-// one another's queues can be received by nobody: they are collected, as in Linux (net/unix/garbage.c).
+// Descriptors in flight are those in messages that nobody has received yet (SCM_RIGHTS). Sockets of AF_UNIX that lie
+// only in one another's queues can be received by nobody: they are collected, as in Linux (net/unix/garbage.c).
 
 // An inflight decides when to search for sockets that nobody can reach (collectUnix).
 type inflight struct {

@@ -18,7 +18,8 @@ const (
 )
 
 // A netlinkSocket is a socket of AF_NETLINK. That of NETLINK_ROUTE answers questions about interfaces, addresses and
-// routes, that of NETLINK_KOBJECT_UEVENT waits for news of devices. What it would be told as a member of groups never happens.
+// routes, that of NETLINK_KOBJECT_UEVENT waits for news of devices. What it would be told as a member of groups never
+// happens.
 type netlinkSocket struct {
 	sockBase
 	// portID is its address (netlink(7), nl_pid), 0 until it is bound.
@@ -108,7 +109,8 @@ func (s *netlinkSocket) setOption(_ *task.Thread, level, name int, value uint32)
 	return 0, true
 }
 
-// AttachFilter is SO_ATTACH_FILTER, with the struct sock_fprog at at. Only sockets to which nothing comes have filters: nothing is executed.
+// AttachFilter is SO_ATTACH_FILTER, with the struct sock_fprog at at. Only sockets to which nothing comes have filters:
+// nothing is executed.
 func AttachFilter(t *task.Thread, s Socket, at emu.Addr, n int) linux.Errno {
 	const programSize, insnSize, maxInsns, class, ret = 16, 8, 4096, 7, 6
 	k, ok := s.(*netlinkSocket)

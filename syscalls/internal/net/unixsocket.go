@@ -58,7 +58,8 @@ func (n *unixNames) init() {
 	n.files, n.abstract = map[host.FileID]*UnixSocket{}, map[string]*UnixSocket{}
 }
 
-// Unlinked has the socket of a file without links be found no more: hosts other than Linux may give its inode number to the next file.
+// Unlinked has the socket of a file without links be found no more: hosts other than Linux may give its inode number to
+// the next file.
 func (n *unixNames) Unlinked(file host.FileID) { delete(n.files, file) }
 
 // abstractKey is the key of an abstract name: each type of socket has names of its own.

@@ -7,11 +7,13 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/task"
 )
 
-// This file has /proc/PID/cmdline and environ, which show what lies now where execve(2) put arguments and variables (fs/proc/base.c). Linux
-// shows the memory between two addresses. Here each string has a place of its own, as the loader leaves gaps between them, which are not shown.
+// This file has /proc/PID/cmdline and environ, which show what lies now where execve(2) put arguments and variables
+// (fs/proc/base.c). Linux shows the memory between two addresses. Here each string has a place of its own, as the
+// loader leaves gaps between them, which are not shown.
 
-// cmdlineText is the arguments of p. If their last byte is not NUL any more, p has written a title over them (setproctitle(3)): that goes on
-// up to a NUL, also into the environment, and is shown as far as it lies within a page's length.
+// cmdlineText is the arguments of p. If their last byte is not NUL any more, p has written a title over them
+// (setproctitle(3)): that goes on up to a NUL, also into the environment, and is shown as far as it lies within a
+// page's length.
 func cmdlineText(p *task.Process) string {
 	x := p.Program
 	if p.Exited || x == nil || len(x.ArgAddrs) == 0 {
@@ -36,8 +38,8 @@ func environText(p *task.Process) string {
 	return stringsOf(p, p.Envv, p.Program.EnvAddrs)
 }
 
-// stringsOf returns what lies where list was put, up to what cannot be read. A string that was made longer shows what it has of the gap
-// behind its place.
+// stringsOf returns what lies where list was put, up to what cannot be read. A string that was made longer shows what
+// it has of the gap behind its place.
 func stringsOf(p *task.Process, list []string, at []emu.Addr) string {
 	var out []byte
 	for i, a := range at {

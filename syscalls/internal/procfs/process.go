@@ -55,7 +55,8 @@ func taskNode(o *task.Thread) *files.VNode {
 	text := func(f func() string) *files.VNode {
 		return files.FileNode(func(*task.Thread) []byte { return []byte(f()) })
 	}
-	// ofMemory is a text that comes from memory, which a thread that has ended no longer has, even if others of its process do.
+	// ofMemory is a text that comes from memory, which a thread that has ended no longer has, even if others of its
+	// process do.
 	ofMemory := func(f func(p *task.Process) string) *files.VNode {
 		return text(func() string {
 			if o.Dead {

@@ -99,7 +99,8 @@ var procFiles = sync.OnceValue(func() map[string]*files.VNode {
 })
 
 const (
-	// noPressure is what /proc/pressure says of everything (Documentation/accounting/psi.rst): nobody ever waits for it.
+	// noPressure is what /proc/pressure says of everything (Documentation/accounting/psi.rst): nobody ever waits for
+	// it.
 	noPressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
 	ttyDrivers = "/dev/tty             /dev/tty        5       0 system:/dev/tty\n" +
 		"/dev/console         /dev/console    5       1 system:console\n" +

@@ -57,7 +57,8 @@ func writeComm(t *task.Thread, by *task.Thread, b []byte) linux.Errno {
 	return 0
 }
 
-// maxOomScoreAdj is OOM_SCORE_ADJ_MAX, maxOomAdj what it is in the older file oom_adj, where -17 is -1000 (OOM_DISABLE).
+// maxOomScoreAdj is OOM_SCORE_ADJ_MAX, maxOomAdj what it is in the older file oom_adj, where -17 is -1000
+// (OOM_DISABLE).
 const (
 	maxOomScoreAdj = 1000
 	maxOomAdj      = 15
@@ -119,7 +120,8 @@ func writeTimerSlack(o *task.Thread, b []byte) linux.Errno {
 	return e
 }
 
-// writeClearRefs does nothing: which pages were used is not told. 5 resets the peak of what is resident, which does not change.
+// writeClearRefs does nothing: which pages were used is not told. 5 resets the peak of what is resident, which does not
+// change.
 func writeClearRefs(b []byte) linux.Errno {
 	const last = 5
 	if n, e := number(b); e != 0 || n < 1 || n > last {

@@ -1,13 +1,13 @@
 // Package record keeps what a run takes from the host, so that the run can be repeated where none of it is.
 //
-// A Recorder is a file system that lies between the guest and the host's files. It passes everything on, and writes what the guest finds
-// into an archive: names that are there and names that are not, what stat(2) tells of them, directories that are listed, and contents, each
-// as it was before the guest changed it. A Recording is such an archive, opened again; its file system has what was found, and knows of
-// everything else that it was never asked for.
+// A Recorder is a file system that lies between the guest and the host's files. It passes everything on, and writes
+// what the guest finds into an archive: names that are there and names that are not, what stat(2) tells of them,
+// directories that are listed, and contents, each as it was before the guest changed it. A Recording is such an
+// archive, opened again; its file system has what was found, and knows of everything else that it was never asked for.
 //
-// The archive is a tar file. In front are contents in the order in which they were first opened: root/PATH for a file of the guest's, etc/NAME for
-// a file of /etc that stands in for the host's, and stdin. Behind them is files.jsonl, a line for each name that was looked up, and manifest.json, which comes last: without it
-// the archive is not whole.
+// The archive is a tar file. In front are contents in the order in which they were first opened: root/PATH for a file
+// of the guest's, etc/NAME for a file of /etc that stands in for the host's, and stdin. Behind them is files.jsonl, a
+// line for each name that was looked up, and manifest.json, which comes last: without it the archive is not whole.
 package record
 
 import (
@@ -36,8 +36,8 @@ const (
 // Dev is the device of a Recorder's files.
 const Dev = 1 << 62
 
-// A Text is bytes that are mostly UTF-8, such as a path. In JSON a per cent sign and two hexadecimal digits stand for a byte that is not,
-// and for a per cent sign.
+// A Text is bytes that are mostly UTF-8, such as a path. In JSON a per cent sign and two hexadecimal digits stand for a
+// byte that is not, and for a per cent sign.
 type Text string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -104,8 +104,8 @@ type manifest struct {
 	Run    json.RawMessage `json:"run"`
 }
 
-// A User is one of a guest's, and the groups in which he is. Unless it is Shown, the guest is the ordinary user to itself, whose are the files
-// of this one.
+// A User is one of a guest's, and the groups in which he is. Unless it is Shown, the guest is the ordinary user to
+// itself, whose are the files of this one.
 type User struct {
 	Shown  bool   `json:"shown,omitempty"`
 	UID    uint32 `json:"uid"`
@@ -140,9 +140,11 @@ type System struct {
 const (
 	StdinClosed = "closed"
 	StdinNull   = "null"
-	// StdinPipe is a pipe, a socket, or the null device in place of a terminal: what came from it is a member of the archive.
+	// StdinPipe is a pipe, a socket, or the null device in place of a terminal: what came from it is a member of the
+	// archive.
 	StdinPipe = "pipe"
-	// StdinNamed is a file that the guest finds under a path; StdinFile one that it does not, whose content is a member of the archive.
+	// StdinNamed is a file that the guest finds under a path; StdinFile one that it does not, whose content is a member
+	// of the archive.
 	StdinNamed = "named"
 	StdinFile  = "file"
 )
@@ -161,7 +163,8 @@ type entry struct {
 	Path Text `json:"path"`
 	// Error is why there is no file.
 	Error linux.Errno `json:"error,omitempty"`
-	// Unseen says that the name was in a listed directory, and that the guest did not look at the file: of the rest there is its type only.
+	// Unseen says that the name was in a listed directory, and that the guest did not look at the file: of the rest
+	// there is its type only.
 	Unseen bool `json:"unseen,omitempty"`
 	*Stat
 	Target Text          `json:"target,omitempty"`

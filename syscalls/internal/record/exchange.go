@@ -44,7 +44,8 @@ type answer struct {
 
 // An exchange is a question and its answer: a line of a part of the archive's network.
 type exchange struct {
-	// At is how many questions there were, with this one. Those that are missing were answered like the same question before.
+	// At is how many questions there were, with this one. Those that are missing were answered like the same question
+	// before.
 	At uint64 `json:"at"`
 	question
 	answer
@@ -58,8 +59,8 @@ type memory map[question]answer
 // repeats reports whether answers to q are remembered: it changes nothing, and nothing is received.
 func (q question) repeats() bool { return q.Op == opPoll || q.Op == opPending || q.Op == opWait }
 
-// Bounds of answers that the host gives. maxErrno is the last error of Linux: what is beyond has a meaning of its own inside a kernel. maxTransfer
-// is how long a datagram may be, of which the guest takes less.
+// Bounds of answers that the host gives. maxErrno is the last error of Linux: what is beyond has a meaning of its own
+// inside a kernel. maxTransfer is how long a datagram may be, of which the guest takes less.
 const (
 	maxErrno    = 133
 	maxTransfer = 64 << 10

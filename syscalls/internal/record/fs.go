@@ -9,11 +9,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// An archived is the file system of a Recording: what an overlay is to be laid on, for nothing in it can be changed, and it asks nobody for
-// permission.
+// An archived is the file system of a Recording: what an overlay is to be laid on, for nothing in it can be changed,
+// and it asks nobody for permission.
 type archived struct {
 	r *Recording
-	// newContent makes the content of a file, into which what the archive has is copied when the file is first opened: then it can be mapped.
+	// newContent makes the content of a file, into which what the archive has is copied when the file is first opened:
+	// then it can be mapped.
 	newContent func(ino uint64, kind uint32) (vfs.Content, linux.Errno)
 	contents   map[*inode]vfs.Content
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// partSize is how much of the network's exchanges, or of what was received, is kept in memory before it is written as a part.
+// partSize is how much of the network's exchanges, or of what was received, is kept in memory before it is written as a
+// part.
 const partSize = 1 << 20
 
-// A network passes on what the guest asks of the host's network, and records what that answers. A run depends on nothing else of it: so the
-// exchanges, in their order, are all that repeats it.
+// A network passes on what the guest asks of the host's network, and records what that answers. A run depends on
+// nothing else of it: so the exchanges, in their order, are all that repeats it.
 type network struct {
 	r       *Recorder
 	host    host.Network

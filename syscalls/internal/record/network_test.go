@@ -140,7 +140,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestSamePolls has a guest look at a socket a hundred thousand times: what it saw is there once, each time that it changed.
+// TestSamePolls has a guest look at a socket a hundred thousand times: what it saw is there once, each time that it
+// changed.
 func TestSamePolls(t *testing.T) {
 	r, _, name := recorder(t, "")
 	own := &quietNetwork{}
@@ -188,7 +189,8 @@ func (s quietSocket) ReceiveFrom([]byte, uint32) (int, netip.AddrPort, linux.Err
 	return 0, netip.AddrPort{}, linux.EBADF
 }
 
-// TestLeftNetwork has guests that do something else than the recorded one: a message says what, and where in the recording.
+// TestLeftNetwork has guests that do something else than the recorded one: a message says what, and where in the
+// recording.
 func TestLeftNetwork(t *testing.T) {
 	web, other := netip.MustParseAddrPort("192.0.2.7:80"), netip.MustParseAddrPort("192.0.2.8:80")
 	r, _, name := recorder(t, "")

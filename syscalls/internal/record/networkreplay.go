@@ -15,7 +15,8 @@ import (
 // maxExchange bounds a line about the network.
 const maxExchange = 4 << 10
 
-// A replayedNetwork answers what the host's network has answered when the run was recorded. There is no host below it, and no time passes.
+// A replayedNetwork answers what the host's network has answered when the run was recorded. There is no host below it,
+// and no time passes.
 type replayedNetwork struct {
 	r *Recording
 	// stop ends the run: it is called when a question has no answer.
@@ -23,21 +24,23 @@ type replayedNetwork struct {
 	at      uint64 // how many questions there were
 	sockets int    // that were made
 	waits   memory
-	// next is the exchange that comes next, nil before the first. It is in line number line of the last part that was opened, one of
-	// parts.
+	// next is the exchange that comes next, nil before the first. It is in line number line of the last part that was
+	// opened, one of parts.
 	next        *exchange
 	line, parts int
 	lines       *bufio.Scanner
 	data        io.Reader
 }
 
-// Network returns the network of the recorded run, from its beginning on. It calls stop, which is to end the run, when NetworkError becomes an error.
+// Network returns the network of the recorded run, from its beginning on. It calls stop, which is to end the run, when
+// NetworkError becomes an error.
 func (r *Recording) Network(stop func()) host.Network {
 	r.networkError = nil
 	return &replayedNetwork{r: r, stop: stop, waits: memory{}}
 }
 
-// NetworkError is why the network did not answer: the run is not the one that was recorded, or the archive is damaged. It is nil if it did.
+// NetworkError is why the network did not answer: the run is not the one that was recorded, or the archive is damaged.
+// It is nil if it did.
 func (r *Recording) NetworkError() error { return r.networkError }
 
 // place is where next is.

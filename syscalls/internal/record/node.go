@@ -32,8 +32,8 @@ func (n node) meet(name string) (vfs.Node, linux.Errno) {
 	return l, e
 }
 
-// changed notes that the guest has given name to a file, or taken it away, unless e is an error. What it led to before is known: it was
-// looked up by meet, which only finds nothing out where nothing can be changed.
+// changed notes that the guest has given name to a file, or taken it away, unless e is an error. What it led to before
+// is known: it was looked up by meet, which only finds nothing out where nothing can be changed.
 func (n node) changed(name string, e linux.Errno) linux.Errno {
 	if d := n.r.found[n.n]; e == 0 && d != nil && d.changed != nil {
 		d.changed[name] = true
@@ -41,8 +41,8 @@ func (n node) changed(name string, e linux.Errno) linux.Errno {
 	return e
 }
 
-// Stat describes the file. Sizes of directories, and the count of links that a file system may not keep, are what they are in memory,
-// where a replay has its directories: they differ from one file system to the next.
+// Stat describes the file. Sizes of directories, and the count of links that a file system may not keep, are what they
+// are in memory, where a replay has its directories: they differ from one file system to the next.
 func (n node) Stat() (vfs.Stat, linux.Errno) {
 	s, e := n.n.Stat()
 	if e != 0 {

@@ -61,8 +61,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestRepeat divides scripts: what the first part made is there before, the second part is recorded, and answers the same in
-// the repetition.
+// TestRepeat divides scripts: what the first part made is there before, the second part is recorded, and answers the
+// same in the repetition.
 func TestRepeat(t *testing.T) {
 	for _, s := range vfstest.Scripts {
 		t.Run(s.Name, func(t *testing.T) {
@@ -209,8 +209,8 @@ func TestNames(t *testing.T) {
 	require.Empty(t, rec.Missing())
 }
 
-// TestDevices lists a directory with a device, at which the guest does not look. An overlay takes one with the number 0 for a name that
-// was removed.
+// TestDevices lists a directory with a device, at which the guest does not look. An overlay takes one with the number 0
+// for a name that was removed.
 func TestDevices(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.tar")
 	f, err := os.Create(name)

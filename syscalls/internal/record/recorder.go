@@ -10,16 +10,17 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/vfs"
 )
 
-// A Recorder is a file system that passes everything on to another one, and records what was in that before the guest changed it.
+// A Recorder is a file system that passes everything on to another one, and records what was in that before the guest
+// changed it.
 type Recorder struct {
 	System System
 	out    *writer
 	lower  vfs.FS
-	// ids are numbers of files, by their nodes below, in the order in which they are met. The host's would differ from those that a
-	// replay has.
+	// ids are numbers of files, by their nodes below, in the order in which they are met. The host's would differ from
+	// those that a replay has.
 	ids map[any]uint64
-	// found are the files that were there before, as far as they were met, by their nodes below; a node that is not in it was
-	// made by the guest.
+	// found are the files that were there before, as far as they were met, by their nodes below; a node that is not in
+	// it was made by the guest.
 	found map[any]*file
 	root  *file
 	// etc is what stands in for files of /etc, as far as the archive has it.
@@ -42,7 +43,8 @@ type file struct {
 	content, emptied bool
 	// atime and mtime are those that the guest has set.
 	atime, mtime *vfs.Time
-	// names are those of a directory that were met: nil, or absent, for what was not there. listed says that they are all.
+	// names are those of a directory that were met: nil, or absent, for what was not there. listed says that they are
+	// all.
 	names  map[string]*file
 	absent map[string]linux.Errno
 	listed bool
@@ -50,8 +52,8 @@ type file struct {
 	changed map[string]bool
 }
 
-// gone reports whether name was not there before, and is not the guest's. Others may have made such a file meanwhile, as cgemu makes those for profiles: a replay
-// would not have it.
+// gone reports whether name was not there before, and is not the guest's. Others may have made such a file meanwhile,
+// as cgemu makes those for profiles: a replay would not have it.
 func (f *file) gone(name string) (linux.Errno, bool) {
 	if f == nil || f.names == nil || f.changed[name] || f.names[name] != nil || len(name) > nameMax {
 		return 0, false

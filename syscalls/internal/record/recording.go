@@ -36,8 +36,8 @@ type Recording struct {
 	// inodes are the files by number, members where contents are by name.
 	inodes  map[uint64]*inode
 	members map[string]span
-	// missing is the first name or content that was asked for and that the recorded run never looked at. It is not noted while tolerant
-	// is set.
+	// missing is the first name or content that was asked for and that the recorded run never looked at. It is not
+	// noted while tolerant is set.
 	missing  string
 	tolerant bool
 	// name is the archive's, "" if it has none. networkError is why its network did not answer.
@@ -91,7 +91,8 @@ func Read(in io.ReaderAt, size int64) (*Recording, error) {
 // Close closes the archive that Open has opened.
 func (r *Recording) Close() error { return r.closer.Close() }
 
-// Missing is what was asked for and is not in the archive, "" if all was there: the run is not the one that was recorded.
+// Missing is what was asked for and is not in the archive, "" if all was there: the run is not the one that was
+// recorded.
 func (r *Recording) Missing() string { return r.missing }
 
 // Tolerate calls f, which may ask for what the recorded run never looked at.

@@ -67,8 +67,8 @@ func (w *writer) bytes(name string, b []byte) error {
 	return err
 }
 
-// data writes a member that has what d contains: as many bytes as s says, unless that is none, as of files of which the host's kernel
-// does not know how long they are.
+// data writes a member that has what d contains: as many bytes as s says, unless that is none, as of files of which the
+// host's kernel does not know how long they are.
 func (w *writer) data(name string, s *Stat, d vfs.Data) error {
 	const most = 16 << 20
 	if s.Size == 0 {

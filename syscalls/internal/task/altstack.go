@@ -8,8 +8,8 @@ import (
 // minSigStack is the smallest stack that sigaltstack(2) takes (MINSIGSTKSZ).
 const minSigStack = 2048
 
-// minSigStackOf returns AT_MINSIGSTKSZ for CPUs with x's components: 0 if frames fit into minSigStack. What a frame needs besides its XSAVE area
-// is what Linux 6.18 says.
+// minSigStackOf returns AT_MINSIGSTKSZ for CPUs with x's components: 0 if frames fit into minSigStack. What a frame
+// needs besides its XSAVE area is what Linux 6.18 says.
 func minSigStackOf(x *emu.XState) uint64 {
 	const besides = 944
 	n := uint64(emu.XAreaSize(x.Components()))

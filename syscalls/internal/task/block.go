@@ -109,8 +109,9 @@ func (t *Thread) needsPolling() bool {
 	return w.Ready != nil || w.Deadline != Never
 }
 
-// isReady reports whether what t waits for is there. A call that went on and waits again, although its condition seems true
-// (a pipe has room, but not for all), is not tried again until something has happened (Kernel.activity): else time would never pass.
+// isReady reports whether what t waits for is there. A call that went on and waits again, although its condition seems
+// true (a pipe has room, but not for all), is not tried again until something has happened (Kernel.activity): else time
+// would never pass.
 func (t *Thread) isReady(w *Wait) bool {
 	return w.Ready != nil && !(t.Call.Resumed && t.Call.resumedAt == t.Kernel.activity) && w.Ready()
 }
@@ -157,8 +158,8 @@ func (k *Kernel) unwait(t *Thread) bool {
 	return true
 }
 
-// interrupt ends t's wait because a signal has come that t takes. What t waits for goes first if it is there already: Linux looks at that
-// before it looks for signals (wait_event_interruptible, pipe_read, do_poll in its sources).
+// interrupt ends t's wait because a signal has come that t takes. What t waits for goes first if it is there already:
+// Linux looks at that before it looks for signals (wait_event_interruptible, pipe_read, do_poll in its sources).
 func (k *Kernel) interrupt(t *Thread) {
 	w := t.Call.Wait
 	if w != nil && ((t.Pending.Set|t.Process.Pending.Set)&w.signals != 0 || t.isReady(w)) {

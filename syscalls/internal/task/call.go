@@ -34,8 +34,9 @@ func (c *Call) Single(a emu.Addr, n uint64) []uio.Iovec {
 	return c.single[:]
 }
 
-// What a handler may return that the guest never sees: these are no error numbers of Linux. After a call of something that may wait, a
-// handler neither takes an Errno that is not 0 for a failure nor goes on if it is 0, but gives the rest of its work to Thread.Then.
+// What a handler may return that the guest never sees: these are no error numbers of Linux. After a call of something
+// that may wait, a handler neither takes an Errno that is not 0 for a failure nor goes on if it is 0, but gives the
+// rest of its work to Thread.Then.
 const (
 	// EBlocked says that the thread waits: a handler returns what Thread.Block returned.
 	EBlocked linux.Errno = 600

@@ -84,7 +84,8 @@ func (k *Kernel) ReadWall() int64 {
 	return k.Clock.LastRead
 }
 
-// Executed is how many instructions all processes have executed so far. It asks the machines that ran since it was asked last: clocks are looked at all the time, and there may be many processes that wait.
+// Executed is how many instructions all processes have executed so far. It asks the machines that ran since it was
+// asked last: clocks are looked at all the time, and there may be many processes that wait.
 func (k *Kernel) Executed() int64 {
 	running := k.unsettled[:0]
 	for _, m := range k.unsettled {

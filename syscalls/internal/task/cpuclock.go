@@ -4,9 +4,9 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// This file has the CPU time of threads and processes. System time is added at each call. User time is what engines have
-// executed, charged when it is asked for or changes hands: Machine.charge says which process pays for what an engine
-// executes, and chargeThread which of its threads.
+// This file has the CPU time of threads and processes. System time is added at each call. User time is what engines
+// have executed, charged when it is asked for or changes hands: Machine.charge says which process pays for what an
+// engine executes, and chargeThread which of its threads.
 
 // A Usage is CPU time in nanoseconds: an instruction takes one of user time, a system call its price of system time.
 type Usage struct{ User, System int64 }
@@ -97,8 +97,8 @@ func (c cpuClock) runs(t *Thread) bool {
 	return t != nil && t.Process == c.Process && (c.thread == nil || c.thread == t)
 }
 
-// CpuClock finds the CPU clock with an id. Those of other processes and threads have ids (^pid)<<3 + kind, with bit 2 of kind set for a
-// thread's (include/linux/posix-timers.h). Pid 0 is the caller's own.
+// CpuClock finds the CPU clock with an id. Those of other processes and threads have ids (^pid)<<3 + kind, with bit 2
+// of kind set for a thread's (include/linux/posix-timers.h). Pid 0 is the caller's own.
 func (t *Thread) CpuClock(id int) (c cpuClock, ok bool) {
 	const perThread, kind = 4, 3
 	switch {

@@ -110,7 +110,8 @@ func (p *Process) orphan() {
 	p.parentDied()
 }
 
-// parentDied sends the signals that p's threads have asked for by PR_SET_PDEATHSIG. The parent that this is about is a thread.
+// parentDied sends the signals that p's threads have asked for by PR_SET_PDEATHSIG. The parent that this is about is a
+// thread.
 func (p *Process) parentDied() {
 	for _, t := range p.Threads {
 		if t.Pdeathsig != 0 && !t.Dead {
@@ -119,7 +120,8 @@ func (p *Process) parentDied() {
 	}
 }
 
-// leaveChildren gives the children that t, which ends, has forked to another thread of its process. With the last one they are orphans.
+// leaveChildren gives the children that t, which ends, has forked to another thread of its process. With the last one
+// they are orphans.
 func (t *Thread) leaveChildren() {
 	heir := t.Process.anyThread()
 	if heir == nil {

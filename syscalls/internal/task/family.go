@@ -34,7 +34,8 @@ const (
 // Outside reports whether pid is that of a process which the guest can name although it is not there.
 func Outside(pid int) bool { return pid == InitPID || pid == ParentPID }
 
-// Numbered reports whether anything has the number id: a thread, a process that has ended but was not waited for, a group or a session.
+// Numbered reports whether anything has the number id: a thread, a process that has ended but was not waited for, a
+// group or a session.
 func (k *Kernel) Numbered(id int) bool {
 	return Outside(id) || k.FindThread(-1, id) != nil ||
 		slices.ContainsFunc(k.Processes, func(p *Process) bool { return p.PID == id || p.PGID == id || p.SID == id })

@@ -284,9 +284,9 @@ func (t *Thread) releaseRobust() {
 	}
 }
 
-// ownerDied marks the mutex at at, if t holds it, as that of a dead owner, and reports whether there is one (handle_futex_death in
-// kernel/futex/core.c). Of the mutex that t was about to lock or unlock (pending) the word may be 0: t may have ended between the store of an
-// unlock and the call that wakes.
+// ownerDied marks the mutex at at, if t holds it, as that of a dead owner, and reports whether there is one
+// (handle_futex_death in kernel/futex/core.c). Of the mutex that t was about to lock or unlock (pending) the word may
+// be 0: t may have ended between the store of an unlock and the call that wakes.
 func (t *Thread) ownerDied(at emu.Addr, pi, pending bool) bool {
 	x, e := t.In32(at)
 	if e != 0 || at%4 != 0 {

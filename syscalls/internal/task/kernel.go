@@ -38,7 +38,8 @@ type Config struct {
 	ChecksAccesses bool
 	// CopiesOnWrite says that all engines copy what a fork did not when the guest accesses it (mem.Group.CopyOnWrite).
 	CopiesOnWrite bool
-	// SelfChecks says that all engines see themselves whether code on pages that are stored to often is what it was (mem.Group.SelfChecks).
+	// SelfChecks says that all engines see themselves whether code on pages that are stored to often is what it was
+	// (mem.Group.SelfChecks).
 	SelfChecks bool
 	// CPUID answers CPUID for the guest's CPU model; nil answers zeros.
 	CPUID func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
@@ -75,13 +76,13 @@ type Config struct {
 	OnExec func(e emu.Engine, p *loader.Program)
 	// OnUnload is called before a program gives way to another one in its address space.
 	OnUnload func(e emu.Engine)
-	// OnMove is called when the owner of an engine that others share executes a program. It goes on with the engine own;
-	// the shared one belongs to process pid from now on. What was counted there so far stays the old owner's.
+	// OnMove is called when the owner of an engine that others share executes a program. It goes on with the engine
+	// own; the shared one belongs to process pid from now on. What was counted there so far stays the old owner's.
 	OnMove func(shared, own emu.Engine, pid int)
 	// OnMap is called when a file was mapped executable, so that its symbols can be looked up later.
 	OnMap func(e emu.Engine, v mem.VMA)
-	// OnHandler is called when a thread on e is in front of a signal handler (begins), or goes on where one interrupted it; OnThreadEnd when one will
-	// not run again.
+	// OnHandler is called when a thread on e is in front of a signal handler (begins), or goes on where one interrupted
+	// it; OnThreadEnd when one will not run again.
 	OnHandler   func(e emu.Engine, c *emu.CPU, begins bool)
 	OnThreadEnd func(e emu.Engine, c *emu.CPU)
 	// Place describes the instruction in front of a, for messages: function, offset, source line.
@@ -141,8 +142,8 @@ type Kernel struct {
 	idleRounds int
 	// Timers are the armed timers in order of arming. Of those with one deadline, the first fires first.
 	Timers []*Timer
-	// Futexes has the waiting threads by key, in order of blocking. owners has the thread that holds a PI lock for which
-	// others wait. A key without waiters is in neither.
+	// Futexes has the waiting threads by key, in order of blocking. owners has the thread that holds a PI lock for
+	// which others wait. A key without waiters is in neither.
 	Futexes map[FutexKey][]*Thread
 	owners  map[FutexKey]*Thread
 
@@ -154,7 +155,8 @@ type Kernel struct {
 	unusedMachines []*Machine
 	// running is the engine that executes, for goroutines that want to interrupt it.
 	running running
-	// executed is how many instructions all processes have paid for, unsettled the machines that may have executed more.
+	// executed is how many instructions all processes have paid for, unsettled the machines that may have executed
+	// more.
 	executed  int64
 	unsettled []*Machine
 
@@ -188,7 +190,8 @@ type Kernel struct {
 	nextVgStack uint64
 	// NextShared numbers anonymous shared mappings, each of which is a file of its own in /proc/PID/maps.
 	NextShared uint64
-	// HostFiles is how many files a process may have open, whatever its RLIMIT_NOFILE: as many as the host has descriptors for, or had when the run was recorded.
+	// HostFiles is how many files a process may have open, whatever its RLIMIT_NOFILE: as many as the host has
+	// descriptors for, or had when the run was recorded.
 	HostFiles uint64
 
 	// FS, IPC, Net and TTY are the state of the packages above this one. Net and TTY are looked at by package net and
@@ -214,7 +217,8 @@ type FileSystem interface {
 
 // An IPC is what package task asks of package ipc.
 type IPC interface {
-	// ShareUndo gives q the list of what p does to semaphores with SEM_UNDO, as CLONE_SYSVSEM does. For q == p it sees that there is one.
+	// ShareUndo gives q the list of what p does to semaphores with SEM_UNDO, as CLONE_SYSVSEM does. For q == p it sees
+	// that there is one.
 	ShareUndo(p, q *Process)
 	// LeaveUndo is called when p ends or asks for an own list: what its list has is undone if nobody shares it.
 	LeaveUndo(p *Process)

@@ -25,7 +25,8 @@ type Machine struct {
 	// chargedProcess pays for the instructions that the engine executes from count chargedAt on; nil if nobody does.
 	chargedProcess *Process
 	chargedAt      uint64
-	// running says that the engine runs. While it does not, what it has executed stays what it is: executed, once known says so. To ask an engine takes as long as it has counters.
+	// running says that the engine runs. While it does not, what it has executed stays what it is: executed, once known
+	// says so. To ask an engine takes as long as it has counters.
 	running, known bool
 	executed       uint64
 	// unsettled says that the machine is among Kernel.unsettled.

@@ -15,8 +15,8 @@ var PrctlUsed = map[int]int{
 	linux.PR_CAP_AMBIENT: 2, linux.PR_MCE_KILL: 2, linux.PR_MCE_KILL_GET: 0,
 }
 
-// An mcePolicy is when a thread is killed because of an error of the memory, of which there are none here: as is usual, unless own
-// is set.
+// An mcePolicy is when a thread is killed because of an error of the memory, of which there are none here: as is usual,
+// unless own is set.
 type mcePolicy struct{ own, early bool }
 
 const mceLate, mceEarly, mceDefault = 0, 1, 2
@@ -52,7 +52,8 @@ func (m *mcePolicy) get() uint64 {
 	return mceLate
 }
 
-// PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine, or changes nothing there.
+// PrctlFixed does the operations of prctl(2) on what cannot be changed in the virtual machine, or changes nothing
+// there.
 func (t *Thread) PrctlFixed(op int, a uio.Args) (uint64, linux.Errno) {
 	const tscEnable = 1
 	arg := a.Uint(1)

@@ -23,13 +23,15 @@ type Process struct {
 	Mem     *mem.Space
 	memory  *uio.Memory // that of all its threads
 	Engine  emu.Engine
-	// Program is what execve(2) loaded last. Exe describes its file in /proc, whose number is ExeIno; Argv and Envv are what it began with.
+	// Program is what execve(2) loaded last. Exe describes its file in /proc, whose number is ExeIno; Argv and Envv are
+	// what it began with.
 	Program *loader.Program
 	Exe     string
 	ExeIno  uint64
 	Argv    []string
 	Envv    []string
-	// Threads are in order of creation. Threads[0] stays when it has ended (it is Dead then), since /proc/PID is about it.
+	// Threads are in order of creation. Threads[0] stays when it has ended (it is Dead then), since /proc/PID is about
+	// it.
 	Threads []*Thread
 	family
 	jobState
@@ -134,7 +136,8 @@ type Thread struct {
 	// Calls is how many system calls the thread has made in this turn (schedule.calls).
 	Calls int
 	// callsSinceWait is how many it has made since it last waited, at least minCallsSinceWait after a full turn.
-	// wokeOther says that the last one woke another thread by futex(2), wakes is how many did since it gave up a turn for that.
+	// wokeOther says that the last one woke another thread by futex(2), wakes is how many did since it gave up a turn
+	// for that.
 	callsSinceWait, wakes int
 	wokeOther             bool
 	// used is the user time charged so far (see chargedThread), system the system time.

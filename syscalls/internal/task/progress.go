@@ -37,7 +37,8 @@ func (p *progress) start(k *Kernel) (stop func()) {
 	}
 }
 
-// report calls Config.OnProgress if a report is due. The time until the next begins when it is done: the guest goes on however long reports take.
+// report calls Config.OnProgress if a report is due. The time until the next begins when it is done: the guest goes on
+// however long reports take.
 func (p *progress) report(k *Kernel) {
 	if p.due.Load() {
 		p.due.Store(false)

@@ -36,7 +36,8 @@ const MaxFiles = 1 << 20
 // reservedFiles is how many of the host's descriptors cgemu itself may need.
 const reservedFiles = 256
 
-// hostFiles is how many files a process may have open whatever its limit is, since every open host file takes one of the host's descriptors.
+// hostFiles is how many files a process may have open whatever its limit is, since every open host file takes one of
+// the host's descriptors.
 func hostFiles() uint64 {
 	all := host.FileLimit()
 	if all > reservedFiles {

@@ -24,8 +24,8 @@ const (
 type schedule struct {
 	src  *rand.ChaCha8
 	fifo bool
-	// The present turn ends after insns instructions in which no system call is made, or, once calls of these were made,
-	// after tail more instructions. It ends only if other threads could run.
+	// The present turn ends after insns instructions in which no system call is made, or, once calls of these were
+	// made, after tail more instructions. It ends only if other threads could run.
 	insns, tail uint64
 	calls       int
 	// quantum is the most that insns can be.

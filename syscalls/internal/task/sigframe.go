@@ -143,8 +143,8 @@ func (t *Thread) writeFrame(frame, fp uint64, s *SigInfo, act SigAction) bool {
 	return t.CopyOut(emu.Addr(fp), x) == 0 && t.CopyOut(emu.Addr(frame), b) == 0
 }
 
-// RestoreFP loads the FP state at fp of a signal frame, as XRSTOR or FXRSTOR does, and reports false where these raise an exception. 0 stands for the initial
-// state.
+// RestoreFP loads the FP state at fp of a signal frame, as XRSTOR or FXRSTOR does, and reports false where these raise
+// an exception. 0 stands for the initial state.
 func (t *Thread) RestoreFP(fp uint64) bool {
 	x := t.CPU.FP
 	if fp == 0 {

@@ -47,7 +47,8 @@ var (
 	// Synchronous signals come from what a thread has just executed, and are taken first (kernel/signal.c,
 	// SYNCHRONOUS_MASK).
 	Synchronous = SigsOf(linux.SIGSEGV, linux.SIGBUS, linux.SIGILL, linux.SIGTRAP, linux.SIGFPE, linux.SIGSYS)
-	// ignoredByDefault and stopping are the signals whose default action is not to kill, dumping those that kill with a core dump.
+	// ignoredByDefault and stopping are the signals whose default action is not to kill, dumping those that kill with a
+	// core dump.
 	ignoredByDefault = SigsOf(linux.SIGCHLD, linux.SIGURG, linux.SIGWINCH, linux.SIGCONT)
 	stopping         = SigsOf(linux.SIGSTOP, linux.SIGTSTP, linux.SIGTTIN, linux.SIGTTOU)
 	dumping          = Synchronous | SigsOf(linux.SIGQUIT, linux.SIGABRT, linux.SIGXCPU, linux.SIGXFSZ)
@@ -252,7 +253,8 @@ func (t *Thread) HasSignal() bool {
 	return false
 }
 
-// isKilled reports whether a signal waits for t whose default action kills without a core dump (complete_signal in kernel/signal.c).
+// isKilled reports whether a signal waits for t whose default action kills without a core dump (complete_signal in
+// kernel/signal.c).
 func (t *Thread) isKilled() bool {
 	for set := t.deliverable() &^ (ignoredByDefault | stopping | dumping); set != 0; {
 		sig := set.next()
@@ -429,8 +431,8 @@ func (t *Thread) CopyInSigInfo(sig int, at emu.Addr) (*SigInfo, linux.Errno) {
 	return s, 0
 }
 
-// MayClaim is EPERM if t may not send s, which it has made, to the thread or process to. Only to itself may a thread claim that a signal
-// comes from the kernel, kill(2) or tgkill(2).
+// MayClaim is EPERM if t may not send s, which it has made, to the thread or process to. Only to itself may a thread
+// claim that a signal comes from the kernel, kill(2) or tgkill(2).
 func (t *Thread) MayClaim(s *SigInfo, to int) linux.Errno {
 	if (s.Code >= 0 || s.Code == linux.SI_TKILL) && to != t.TID {
 		return linux.EPERM

@@ -25,7 +25,8 @@ func newProcessFor(t *testing.T) (*Process, *strings.Builder) {
 	return th.Process, &log
 }
 
-// TestPanicShown has what runs on a thread of its own panic, in another process: that is what ends it, and not what waits for a result.
+// TestPanicShown has what runs on a thread of its own panic, in another process: that is what ends it, and not what
+// waits for a result.
 func TestPanicShown(t *testing.T) {
 	if os.Getenv("CGEMU_PANICS") != "" {
 		onOwnThread(func() { panic("on purpose") })
@@ -69,7 +70,8 @@ func TestIDs(t *testing.T) {
 	assert.Equal(t, DefaultPID+2, k.newID(), "999 to 1001 are in use")
 }
 
-// TestFileLimit checks that a program's limit of open files is the same on every host, and that it gets no more than the host has for it.
+// TestFileLimit checks that a program's limit of open files is the same on every host, and that it gets no more than
+// the host has for it.
 func TestFileLimit(t *testing.T) {
 	p, _ := newProcessFor(t)
 	assert.Equal(t, rlimit{1024, MaxFiles}, p.Limits[linux.RLIMIT_NOFILE])
@@ -122,7 +124,8 @@ func (e *countedEngine) Executed() uint64 {
 	return e.executed
 }
 
-// TestClockOfManyProcesses looks at the clock whenever one of a hundred processes has run: the others, which wait, are not asked.
+// TestClockOfManyProcesses looks at the clock whenever one of a hundred processes has run: the others, which wait, are
+// not asked.
 func TestClockOfManyProcesses(t *testing.T) {
 	p, _ := newProcessFor(t)
 	k := p.Kernel

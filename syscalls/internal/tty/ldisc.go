@@ -4,8 +4,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// This file has the line discipline of a pseudoterminal. It follows termios(3) and, where that leaves things open, Linux's
-// N_TTY. It knows neither files nor processes.
+// This file has the line discipline of a pseudoterminal. It follows termios(3) and, where that leaves things open,
+// Linux's N_TTY. It knows neither files nor processes.
 
 // ccs is how many special characters a terminal has (NCCS).
 const ccs = 19
@@ -19,7 +19,8 @@ type termios struct {
 	ispeed, ospeed uint32
 }
 
-// ptyControl is what c_cflag of a pseudoterminal always has of the bits in ptyControlMask: CS8 and CREAD, and no PARENB.
+// ptyControl is what c_cflag of a pseudoterminal always has of the bits in ptyControlMask: CS8 and CREAD, and no
+// PARENB.
 const (
 	ptyControl     = 0o60 | 0o200
 	ptyControlMask = ptyControl | 0o400

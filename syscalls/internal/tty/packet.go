@@ -7,8 +7,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
 )
 
-// This file has the packet mode of a master (ioctl_tty(2), TIOCPKT): each read brings a byte in front of the output, which is TIOCPKT_DATA, or
-// a byte alone, whose bits say what was done to the terminal since.
+// This file has the packet mode of a master (ioctl_tty(2), TIOCPKT): each read brings a byte in front of the output,
+// which is TIOCPKT_DATA, or a byte alone, whose bits say what was done to the terminal since.
 
 // A packetMode says whether the master reads packets, and what it is to be told next.
 type packetMode struct {

@@ -189,7 +189,8 @@ func (p *pty) flushInput() {
 	p.note(linux.TIOCPKT_FLUSHREAD, 0)
 }
 
-// flush is TCFLSH of one end: it drops its input for TCIFLUSH and TCIOFLUSH. Output is at the other end already, which may be told.
+// flush is TCFLSH of one end: it drops its input for TCIFLUSH and TCIOFLUSH. Output is at the other end already, which
+// may be told.
 func (p *pty) flush(master bool, what emu.Addr) linux.Errno {
 	const input, output, both = 0, 1, 2
 	switch {

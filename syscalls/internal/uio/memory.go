@@ -13,7 +13,8 @@ const TaskSize = 1<<47 - emu.PageSize
 type Memory struct {
 	// Space is that of the machine that the process runs on, and changes with it.
 	Space *mem.Space
-	// Grow, if set, is asked for memory at an address where none was found. It reports whether it has mapped some, as a stack that grows.
+	// Grow, if set, is asked for memory at an address where none was found. It reports whether it has mapped some, as a
+	// stack that grows.
 	Grow func(a emu.Addr) bool
 	// bufs is what ForHost returned last.
 	bufs [][]byte

@@ -7,7 +7,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// Immutable is what nodes of file systems embed in which nothing changes: what changes something is refused with EROFS, and whoever asks may read.
+// Immutable is what nodes of file systems embed in which nothing changes: what changes something is refused with EROFS,
+// and whoever asks may read.
 type Immutable struct{}
 
 // Access lets everybody read.

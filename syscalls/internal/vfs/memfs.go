@@ -11,19 +11,19 @@ import (
 type MemOptions struct {
 	// Dev is the device that its files are on.
 	Dev uint64
-	// UID and GID are the user's, to whom new files belong, and Groups others that he is in. One who is Privileged may do everything,
-	// as the superuser may.
+	// UID and GID are the user's, to whom new files belong, and Groups others that he is in. One who is Privileged may
+	// do everything, as the superuser may.
 	UID, GID   uint32
 	Groups     []int
 	Privileged bool
 	// Now is the clock; without one all times are 0.
 	Now func() Time
-	// LowerTime is the time of files of lower file systems (NewOverlay) until they are changed; nil for their own. LowerOwned says that they
-	// belong to the user.
+	// LowerTime is the time of files of lower file systems (NewOverlay) until they are changed; nil for their own.
+	// LowerOwned says that they belong to the user.
 	LowerTime  *Time
 	LowerOwned bool
-	// NewContent makes the content of a new file: of the type and number given. Without it, regular files are in Go's memory, and
-	// FIFOs cannot be opened.
+	// NewContent makes the content of a new file: of the type and number given. Without it, regular files are in Go's
+	// memory, and FIFOs cannot be opened.
 	NewContent func(ino uint64, kind uint32) (Content, linux.Errno)
 }
 
@@ -65,7 +65,8 @@ func (fs *MemFS) Close() (e linux.Errno) {
 type memNode struct {
 	fs   *MemFS
 	stat Stat // but for the size of a regular file that has content
-	// links are the names that are known to lead here, the one that was found last at the end; gone is the last one that went.
+	// links are the names that are known to lead here, the one that was found last at the end; gone is the last one
+	// that went.
 	links []memLink
 	gone  memLink
 	// opened is how many handles there are. A file that was made without a name can be linked while temp is set.
@@ -74,14 +75,15 @@ type memNode struct {
 	// handles are the open ones that read what a lower file contains.
 	handles []*memHandle
 
-	// entries are a directory's. One that is nil hides what lower file systems have; they are asked for those that are missing until
-	// whole is set.
+	// entries are a directory's. One that is nil hides what lower file systems have; they are asked for those that are
+	// missing until whole is set.
 	entries map[string]*memNode
 	whole   bool
 	target  string            // of a link
 	content Content           // of a regular file or a FIFO, nil until it is needed
 	xattrs  map[string][]byte // nil until needed
-	// lower are the files that the node stands for, in file systems below: of a directory those to be merged, of others one.
+	// lower are the files that the node stands for, in file systems below: of a directory those to be merged, of others
+	// one.
 	lower []Node
 }
 
@@ -370,8 +372,8 @@ func (h *memHandle) Close() linux.Errno {
 	return e
 }
 
-// A nothing is the Data of a handle that has no content. Reading is refused with an error: EISDIR, or EBADF for what is open with
-// O_PATH.
+// A nothing is the Data of a handle that has no content. Reading is refused with an error: EISDIR, or EBADF for what is
+// open with O_PATH.
 type nothing struct{ refused linux.Errno }
 
 func (d nothing) ReadAt([]byte, int64) (int, linux.Errno)  { return 0, d.refused }

@@ -7,8 +7,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// A Namespace is a tree of several file systems: one has the root, others are mounted on directories. It is a file system itself, whose
-// nodes know where they are mounted.
+// A Namespace is a tree of several file systems: one has the root, others are mounted on directories. It is a file
+// system itself, whose nodes know where they are mounted.
 type Namespace struct {
 	root   *mount
 	mounts map[place]*mount

@@ -6,15 +6,15 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// NewOverlay makes a file system that has what lowers have, the first above the next, and keeps changes in memory. Lowers do not
-// change: who changes them otherwise meanwhile may or may not be seen.
+// NewOverlay makes a file system that has what lowers have, the first above the next, and keeps changes in memory.
+// Lowers do not change: who changes them otherwise meanwhile may or may not be seen.
 //
-// A node of an overlay is one of a MemFS that stands for a lower file. Directories ask those below for names that they do not know
-// yet, so names can be removed and directories moved as in any MemFS, and numbers stay. Attributes are taken when the file is first
-// met, the content when it is first opened for writing.
+// A node of an overlay is one of a MemFS that stands for a lower file. Directories ask those below for names that they
+// do not know yet, so names can be removed and directories moved as in any MemFS, and numbers stay. Attributes are
+// taken when the file is first met, the content when it is first opened for writing.
 //
-// In a lower above another one, a whiteout, which is a device file with the number 0, hides a name, and an attribute that says so a
-// whole directory, as in Linux's overlayfs.
+// In a lower above another one, a whiteout, which is a device file with the number 0, hides a name, and an attribute
+// that says so a whole directory, as in Linux's overlayfs.
 func NewOverlay(o MemOptions, lowers ...FS) (*MemFS, linux.Errno) {
 	fs := NewMemFS(o)
 	fs.lowers = lowers
@@ -164,8 +164,8 @@ func (n *memNode) loadXattrs() linux.Errno {
 	return 0
 }
 
-// makeContent gives a file the content that it stands for, or none if it is about to be emptied. Those who read it meanwhile read the
-// new content from now on.
+// makeContent gives a file the content that it stands for, or none if it is about to be emptied. Those who read it
+// meanwhile read the new content from now on.
 func (n *memNode) makeContent(keep bool) linux.Errno {
 	c, e := n.fs.o.NewContent(n.stat.Ino, n.stat.Kind())
 	if e != 0 {
@@ -189,7 +189,8 @@ func (n *memNode) makeContent(keep bool) linux.Errno {
 	return 0
 }
 
-// A Replacer is a Data whose descriptor others may hold: it makes that one of another Data's content, and closes that Data.
+// A Replacer is a Data whose descriptor others may hold: it makes that one of another Data's content, and closes that
+// Data.
 type Replacer interface {
 	Replace(by Data) linux.Errno
 }

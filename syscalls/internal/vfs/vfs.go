@@ -1,12 +1,13 @@
-// Package vfs has file systems: what the kernel asks of files that paths lead to, and implementations that need no host.
-//
-// An FS is a tree of nodes. A Node is an inode: a file, directory, link, FIFO, socket or device, whatever names it has. A Handle
-// is a node that somebody has open. Paths never come here: whoever calls takes a path apart, and asks a directory
-// for one name at a time. So "." and ".." are never asked for, and links are not followed.
-//
-// MemFS is a file system in memory; NewOverlay makes one that begins with what other file systems have, and leaves those as they
-// are; a Namespace joins several into one tree. The host's directories are an implementation of these interfaces in package
+// Package vfs has file systems: what the kernel asks of files that paths lead to, and implementations that need no
 // host.
+//
+// An FS is a tree of nodes. A Node is an inode: a file, directory, link, FIFO, socket or device, whatever names it has.
+// A Handle is a node that somebody has open. Paths never come here: whoever calls takes a path apart, and asks a
+// directory for one name at a time. So "." and ".." are never asked for, and links are not followed.
+//
+// MemFS is a file system in memory; NewOverlay makes one that begins with what other file systems have, and leaves
+// those as they are; a Namespace joins several into one tree. The host's directories are an implementation of these
+// interfaces in package host.
 //
 // Errors are Linux's. A file system belongs to one user, for whom it checks permissions as Linux does.
 package vfs
@@ -20,8 +21,8 @@ type FS interface {
 	Close() linux.Errno
 }
 
-// A Node is a file by itself, not by a name. Nodes can be compared: two are equal if they are the same file. One whose last name
-// has gone can be used as long as it is open.
+// A Node is a file by itself, not by a name. Nodes can be compared: two are equal if they are the same file. One whose
+// last name has gone can be used as long as it is open.
 type Node interface {
 	Stat() (Stat, linux.Errno)
 	SetAttr(Attr) linux.Errno
@@ -46,8 +47,8 @@ type Node interface {
 	Rename(name string, newDir Node, newName string, flags uint32) linux.Errno
 
 	Readlink() (string, linux.Errno)
-	// Open opens the content of a regular file or a FIFO, with flags of open(2): O_TRUNC empties the file. A directory, and with O_PATH
-	// anything else, is opened so that the node can be used when its last name has gone.
+	// Open opens the content of a regular file or a FIFO, with flags of open(2): O_TRUNC empties the file. A directory,
+	// and with O_PATH anything else, is opened so that the node can be used when its last name has gone.
 	Open(flags int) (Handle, linux.Errno)
 
 	// Extended attributes are as in xattr(7).
@@ -56,15 +57,15 @@ type Node interface {
 	Listxattr() ([]string, linux.Errno)
 	Removexattr(name string) linux.Errno
 
-	// Path is the name by which the file was found last, from the file system's root on, which is "/". If that and all others that
-	// are known have gone, ok is false, and the path is the last one that went.
+	// Path is the name by which the file was found last, from the file system's root on, which is "/". If that and all
+	// others that are known have gone, ok is false, and the path is the last one that went.
 	Path() (path string, ok bool)
 	// Parent is the directory that a directory is in, or was in before it was removed; the root's is the root.
 	Parent() Node
 }
 
-// Data is an opened content. ReadAt and WriteAt return fewer bytes than they were given at the end of the file only; a Data that was
-// opened with O_APPEND writes at the end, whatever the offset.
+// Data is an opened content. ReadAt and WriteAt return fewer bytes than they were given at the end of the file only; a
+// Data that was opened with O_APPEND writes at the end, whatever the offset.
 type Data interface {
 	ReadAt(b []byte, off int64) (int, linux.Errno)
 	WriteAt(b []byte, off int64) (int, linux.Errno)
@@ -72,8 +73,8 @@ type Data interface {
 	// Allocate is fallocate(2).
 	Allocate(mode uint32, off, n int64) linux.Errno
 	Sync() linux.Errno
-	// Descriptor is the host's descriptor of the content, for those that map it or hand it to the host. It is Data's, and
-	// closed with it.
+	// Descriptor is the host's descriptor of the content, for those that map it or hand it to the host. It is Data's,
+	// and closed with it.
 	Descriptor() (fd int, ok bool)
 	Close() linux.Errno
 }

@@ -91,7 +91,8 @@ ls / => [b:file d:dir e:dir]
 	require.Empty(t, vfstest.Difference(before, vfstest.Tree(lower)))
 }
 
-// TestOverlayMerges checks what is seen of several file systems: the first file, and all of directories unless one hides those below.
+// TestOverlayMerges checks what is seen of several file systems: the first file, and all of directories unless one
+// hides those below.
 func TestOverlayMerges(t *testing.T) {
 	low := script(t, "file a 600", "file b 600", "dir d 755", "file d/low 600", "dir o 755", "file o/low 600", "dir x 755")
 	high := script(t, "file a 644", "dir d 700", "file d/high 644", "dir o 755", "file o/high 644", "file x 644", "setx o trusted.overlay.opaque y 0")
@@ -154,8 +155,8 @@ alloc h 4 0 1 => EOPNOTSUPP
 	require.Empty(t, vfstest.Difference(want, vfstest.Run(vfs.NewMemFS(user()), want)))
 }
 
-// FuzzOverlay does the first half of operations on a file system and the rest on an overlay of it: the answers have to be those of one
-// file system that does all, and the lower one has to stay as it is.
+// FuzzOverlay does the first half of operations on a file system and the rest on an overlay of it: the answers have to
+// be those of one file system that does all, and the lower one has to stay as it is.
 func FuzzOverlay(f *testing.F) {
 	for i := range 50 {
 		f.Add(vfstest.Seed(i, 2000))

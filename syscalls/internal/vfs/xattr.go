@@ -8,8 +8,8 @@ import (
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
 
-// mayUse checks that the user may read (4) or change (2) the attribute called name, and loads it. Files of a type that has none of
-// the user's are refused.
+// mayUse checks that the user may read (4) or change (2) the attribute called name, and loads it. Files of a type that
+// has none of the user's are refused.
 func (n *memNode) mayUse(name string, mask uint32, refused linux.Errno) linux.Errno {
 	if strings.HasPrefix(name, "user.") {
 		if kind := n.stat.Kind(); kind != linux.S_IFREG && kind != linux.S_IFDIR {

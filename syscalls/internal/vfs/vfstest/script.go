@@ -1,6 +1,6 @@
-// Package vfstest checks file systems of package vfs. What they are asked is written as text, one operation a line, and so is what they
-// answer: Scripts are operations with the answers that Linux gives, Random makes operations whose answers can be compared between
-// file systems.
+// Package vfstest checks file systems of package vfs. What they are asked is written as text, one operation a line, and
+// so is what they answer: Scripts are operations with the answers that Linux gives, Random makes operations whose
+// answers can be compared between file systems.
 package vfstest
 
 import (

@@ -2,7 +2,8 @@ package vfstest
 
 import "strings"
 
-// A Script is a list of operations with the answers that Linux gives to a user who is not the superuser; or to both, if not Unprivileged.
+// A Script is a list of operations with the answers that Linux gives to a user who is not the superuser; or to both, if
+// not Unprivileged.
 type Script struct {
 	Name         string
 	Unprivileged bool
