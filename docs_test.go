@@ -22,7 +22,7 @@ var citation = regexp.MustCompile(`([\w./-]*[\w-]+\.md)\b(?:, "([^"]+)")?`)
 // are named as seen from the top of the repository, or stand beside the file.
 func TestCitations(t *testing.T) {
 	found := 0
-	lines := regexp.MustCompile(`\n\s*(//|#)\s*`) // of a comment
+	lines := regexp.MustCompile(`\n\s*(//|#)?\s*`) // of a comment, or of text
 	eachSource(t, func(file, text string) {
 		text = lines.ReplaceAllString(text, " ")
 		for _, c := range citation.FindAllStringSubmatch(text, -1) {
