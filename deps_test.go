@@ -128,8 +128,8 @@ func imports(t *testing.T) (list []imported) {
 	return list
 }
 
-// walk calls f with the files of the module but test data. What is built in bin and dist comes and goes while tests run: test-dist has clones of the project
-// there.
+// walk calls f with the files of the module but test data. What is built in bin and dist comes and goes while tests
+// run: test-dist has clones of the project there.
 func walk(f func(file string) error) error {
 	return filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		switch {

@@ -30,7 +30,7 @@ func TestArcsNotTouched(t *testing.T) {
 	}
 	m.flush()
 	require.Zero(t, resident())
-	m.keepArc(uint64(codeAt), 1, 2)
+	m.cacheArc(uint64(codeAt), 1, 2)
 	require.NotZero(t, resident())
 	require.NotZero(t, slices.Max(m.arena.words(arcsOff, arcsSize/8)))
 	m.flush()

@@ -151,7 +151,7 @@ func (e *Engine) emitPushReturn(ret emu.Addr) {
 // executions of i that the block's counter has come here.
 func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	defer e.emitFor(e.emitFor(forCalls))
-	from, arc := e.keepBias(), 0
+	from, arc := e.saveBias(), 0
 	if e.calls != nil {
 		arc = e.arc(e.block[i].PC, target)
 		always = always && !e.calls.countsAlong()
@@ -170,8 +170,8 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	e.emitCallLink(site, target)
 }
 
-// keepBias saves regBias for a CALL, if that needs it, and returns since where it is saved.
-func (e *Engine) keepBias() (from int) {
+// saveBias saves regBias for a CALL, if that needs it, and returns since where it is saved.
+func (e *Engine) saveBias() (from int) {
 	if !e.near || e.calls != nil {
 		e.store(stSavedBias, regBias)
 	}
@@ -203,7 +203,7 @@ func (e *Engine) emitShadowCall(bias x86.Reg) (site int) {
 	// The host's CALL itself moves RSP below the return address.
 	e.pendingRSP += 8
 	e.emitOntoShadow(bias)
-	e.padSite(1) // as in keepSiteWhole: the callee may lie behind us
+	e.padSite(1) // as in padBackwardSite: the callee may lie behind us
 	from := e.pos
 	site = e.call(0)
 	e.saves(from, saved{reg: x86.RSP, kind: onShadow})

@@ -133,7 +133,7 @@ func (e *Engine) emitCountJump(i int) {
 	e.link(site, e.pos)
 	x, number := e.newExit()
 	*x = exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i), first: int32(retry), second: int32(cache)}
-	failed := e.emitKeptArc(uint32(number))
+	failed := e.emitCachedArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
 	e.store(counterOff+8*cache, regTarget)
 	e.store(counterOff+8*cache+8, x86.RDX)
@@ -147,27 +147,27 @@ func (e *Engine) emitCountJump(i int) {
 	e.jmp(e.stubs.exit)
 }
 
-// emitKeptArc loads into regTable where keepArc has put the arc from origin to regTarget. It returns the sites of jumps
-// for the case that it has not. RCX is lost, flags are not.
-func (e *Engine) emitKeptArc(origin uint32) (failed []int) {
+// emitCachedArc loads into regTable where cacheArc has put the arc from origin to regTarget. It returns the sites of
+// jumps for the case that it has not. RCX is lost, flags are not.
+func (e *Engine) emitCachedArc(origin uint32) (failed []int) {
 	e.byte(0x42, 0x8d, 0x0c, 0x5d) // lea ecx, [r11*2+origin*64]
 	e.u32(origin << 6)
 	e.byte(0x0f, 0xb7, 0xc9)                               // movzx ecx, cx
 	e.byte(0xc4, 0xe3, 0x7b, 0xf0, 0xc9, 32-log2(arcSlot)) // rorx ecx, ecx, 27
 	e.leaRIP(regTable, arcsOff)
 	e.leaIndex(regTable, regTable, x86.RCX, 1, 0)
-	first := e.emitKeptIn(origin)
+	first := e.emitCachedIn(origin)
 	e.lea(regTable, regTable, arcSlot)
-	second := e.emitKeptIn(origin)
+	second := e.emitCachedIn(origin)
 	failed = append(failed, e.jmp(0))
 	e.patchShort(first)
 	e.patchShort(second)
 	return failed
 }
 
-// emitKeptIn looks whether the slot at regTable has the arc from origin to regTarget, and returns a short jump for the
-// case that it has. RCX is lost.
-func (e *Engine) emitKeptIn(origin uint32) (found int) {
+// emitCachedIn looks whether the slot at regTable has the arc from origin to regTarget, and returns a short jump for
+// the case that it has. RCX is lost.
+func (e *Engine) emitCachedIn(origin uint32) (found int) {
 	e.loadAt(x86.RCX, regTable, 0)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RCX, regTarget, 1, 1)
@@ -182,11 +182,11 @@ func (e *Engine) emitKeptIn(origin uint32) (found int) {
 }
 
 // emitRoutine goes to a routine, which may lose the flags, and on with success, the flags as before. It returns the
-// site of a jump for the case that the routine failed: giveSaved gives RAX and the flags back there. RCX is lost.
+// site of a jump for the case that the routine failed: restoreRAXAndFlags is due there. RCX is lost.
 func (e *Engine) emitRoutine(routine int, success func()) (failed int) {
-	e.keepSaved()
+	e.saveRAXAndFlags()
 	failed = e.emitGoTo(routine)
-	e.giveSaved()
+	e.restoreRAXAndFlags()
 	success()
 	return failed
 }
@@ -200,14 +200,14 @@ func (e *Engine) emitGoTo(routine int) (failed int) {
 	return e.jcc(condB, 0)
 }
 
-// keepSaved saves RAX and the flags, giveSaved gives them back.
-func (e *Engine) keepSaved() {
+// saveRAXAndFlags saves RAX and the flags, restoreRAXAndFlags gives them back.
+func (e *Engine) saveRAXAndFlags() {
 	e.store(slotTmp2, x86.RAX)
 	e.saveFlags()
 	e.store(slotTmp, x86.RAX)
 }
 
-func (e *Engine) giveSaved() {
+func (e *Engine) restoreRAXAndFlags() {
 	e.load(x86.RAX, slotTmp)
 	e.restoreFlags()
 	e.load(x86.RAX, slotTmp2)

@@ -165,11 +165,11 @@ func (e *Engine) looked(target emu.Addr) {
 	case fromIndirectCall:
 		site := e.origin()
 		e.told(e.calls.Call, site, target)
-		e.keepArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
+		e.cacheArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
 	default:
 		if site := e.origin(); !e.calls.Same(site, target) {
 			e.told(e.calls.Flow, site, target)
-			e.keepArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
+			e.cacheArc(uint64(target), e.get(stFrom)>>32, e.calls.Arc(site, target))
 		}
 	}
 }
@@ -200,13 +200,13 @@ func (e *Engine) newJumpArc(x *exit) {
 	arc := e.calls.JumpArc(x.rip, emu.Addr(target))
 	e.set(counterOff+8*x.cache(), target)
 	e.set(counterOff+8*x.cache()+8, arc)
-	e.keepArc(target, e.get(stExit), arc)
+	e.cacheArc(target, e.get(stExit), arc)
 }
 
-// keepArc has later lookups find the arc from the place that an exit knows to target. Which pair of slots may have it
+// cacheArc has later lookups find the arc from the place that an exit knows to target. Which pair of slots may have it
 // depends on both, and on all of the lower bits of target, as small functions lie close together. What was kept last is
 // in the first one.
-func (e *Engine) keepArc(target, origin, arc uint64) {
+func (e *Engine) cacheArc(target, origin, arc uint64) {
 	origin = uint64(uint32(origin))
 	e.calls.listed++
 	first := arcsOff + arcSlot*int(uint16(2*(target+origin<<5)))

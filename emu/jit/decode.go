@@ -54,9 +54,9 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 	return true
 }
 
-// keepDecoded keeps the REP instruction g for insnOf, and returns its number, if it may overwrite itself: it is looked
-// at behind that. Otherwise it returns 0.
-func (e *Engine) keepDecoded(g *ginsn) (number int32) {
+// recordDecoded keeps the REP instruction g for insnOf, and returns its number, if it may overwrite itself: it is
+// looked at behind that. Otherwise it returns 0.
+func (e *Engine) recordDecoded(g *ginsn) (number int32) {
 	if !e.storable && !e.selfChecks && !e.singleStep {
 		return 0
 	}
@@ -67,7 +67,7 @@ func (e *Engine) keepDecoded(g *ginsn) (number int32) {
 }
 
 // insnOf returns the instruction at which x left generated code, nil if no byte of it can be fetched. It is that of the
-// code which x belongs to: keepDecoded has it, or memory is as it was then.
+// code which x belongs to: recordDecoded has it, or memory is as it was then.
 func (e *Engine) insnOf(x *exit) *ginsn {
 	if x.cache() == 0 {
 		g := new(ginsn)

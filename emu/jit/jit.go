@@ -79,7 +79,8 @@ func (x *exit) stub() int { return int(x.second) }
 func (x *exit) resume() int { return int(x.first) }
 
 // cache is the counter in whose place exitJumpArc finds the last target and its arc. For what Go executes it is the
-// number of the instruction at rip in decoded, once insnOf was asked for it or keepDecoded has kept it, before that 0.
+// number of the instruction at rip in decoded, once insnOf was asked for it or recordDecoded has kept it, before that
+// 0.
 func (x *exit) cache() int { return int(x.second) }
 
 // linkFlags say what kind of link it is.

@@ -170,7 +170,7 @@ func (e *Engine) emitCrossedRoutine() {
 	for _, site := range failed {
 		e.link(site, e.pos)
 	}
-	e.giveSaved()
+	e.restoreRAXAndFlags()
 	e.link(returning, e.pos)
 	e.load(x86.RCX, slotA)
 	e.load(x86.RDX, slotB)
@@ -186,7 +186,7 @@ func (e *Engine) emitCrossedRoutine() {
 // RCX and RDX are lost.
 func (e *Engine) emitFindCaller() (unknown []int) {
 	e.store(slotC, regTable)
-	e.keepSaved()
+	e.saveRAXAndFlags()
 	unknown = e.emitFindArc()
 	e.load(x86.RCX, slotC)
 	e.load(x86.RDX, stFrom)
@@ -199,7 +199,7 @@ func (e *Engine) emitFindCaller() (unknown []int) {
 
 // emitBehind gives back what emitFindCaller's code has saved, and RDX from slotB, and goes to where stBehind says.
 func (e *Engine) emitBehind() {
-	e.giveSaved()
+	e.restoreRAXAndFlags()
 	e.load(x86.RDX, slotB)
 	e.byte(0xff) // jmp [stBehind]
 	e.rip(4, stBehind, 0)
@@ -238,7 +238,7 @@ func (e *Engine) emitCross(target emu.Addr) {
 		e.emitLink(target)
 	})
 	e.link(failed, e.pos)
-	e.giveSaved()
+	e.restoreRAXAndFlags()
 	e.emitGiveCrossed()
 	e.emitExit(e.jmp(0), x)
 }

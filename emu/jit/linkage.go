@@ -210,7 +210,7 @@ func (e *Engine) emitRebound() {
 	}
 	e.emitSideExit(last, false, true)
 	call := e.t.lastOwn()
-	from := e.keepBias()
+	from := e.saveBias()
 	if e.calls != nil {
 		e.emitCallFrame(e.arc(e.block[call].PC, e.block[call].Dest()), true)
 		e.emitTailOfEntry(call)

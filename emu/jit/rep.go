@@ -59,7 +59,7 @@ func (e *Engine) emitRep(g *ginsn, i int) {
 	e.emitExit(site, exit{kind: exitLong, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)})
 	e.store(slotC, x86.RCX)
 	e.emitString(g)
-	kept := e.keepDecoded(g)
+	kept := e.recordDecoded(g)
 	e.emitExit(e.jmp(0), exit{kind: exitPiece, rip: g.PC, t: e.t, insn: int16(i), second: kept})
 	piece := len(e.stubsDue) - 1
 	e.patchShort(few)

@@ -89,9 +89,9 @@ func (e *Engine) fetchTo(s span, b []byte) bool {
 	return e.mem.Fetch(s.at.addr(), b) == len(b)
 }
 
-// keepSource notes what the block being translated is made from, whose record is r. It reports false if that may not be
-// retained: it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
-func (e *Engine) keepSource(r *blockRecord) bool {
+// recordSource notes what the block being translated is made from, whose record is r. It reports false if that may not
+// be retained: it runs once, or it ends with what is no instruction, which depends on bytes that are not known.
+func (e *Engine) recordSource(r *blockRecord) bool {
 	last := e.block[len(e.block)-1].Kind
 	var notes *callgraph.Notes
 	if e.calls != nil {

@@ -86,7 +86,7 @@ func (e *Engine) emitHistory(i int) {
 	if e.outcomes.n == 0 {
 		return
 	}
-	e.keepFlags(i)
+	e.spillFlags(i)
 	r := e.scratch(i, 0)
 	e.emitAfter(r, e.outcomes)
 	e.store(stHistory, r)

@@ -246,8 +246,8 @@ func (e *Engine) emitGroup(g *group, i int) {
 	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
 	span := int(g.hi - g.lo)
 	e.reload(g.ea.regs() &^ (1 << x86.RAX))
-	e.keepFlags(i)
-	if !e.flagsKept {
+	e.spillFlags(i)
+	if !e.flagsSpilled {
 		e.reload(g.ea.regs())
 	}
 	if c.vectors > 0 {
@@ -431,7 +431,7 @@ func (e *Engine) emitAddress(a *ea, disp int64, r1, r2 x86.Reg) {
 		disp += int64(e.pendingRSP)
 	}
 	base, index := a.base, a.index
-	if e.flagsKept && (base == x86.RAX || index == x86.RAX) {
+	if e.flagsSpilled && (base == x86.RAX || index == x86.RAX) {
 		// RAX has the flags, and its value is spilled.
 		e.load(r2, stSpill+8*int(x86.RAX))
 		if base == x86.RAX {

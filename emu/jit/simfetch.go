@@ -47,7 +47,7 @@ func (e *Engine) emitFetch(i int) {
 	if !e.fetches(i) {
 		return
 	}
-	e.keepFlags(i)
+	e.spillFlags(i)
 	r := x86.NoReg
 	if !e.sim.vectors {
 		r = e.scratch(i, 0)
@@ -111,7 +111,7 @@ func (e *Engine) emitFetchedEntry() {
 			e.store(stSpill+8*int(r), r)
 		}
 	}
-	if e.fetchedKept {
+	if e.fetchedFlagsSpilled {
 		e.saveFlags()
 	}
 	if e.sim.vectors {

@@ -270,7 +270,7 @@ func (e *Engine) emitVectorGroup(g *group, i int) {
 	}
 	r := e.scratch(i, g.ea.regs())
 	r2 := x86.NoReg
-	if g.ea.seg != x86.SegNone || e.flagsKept && g.ea.regs()>>x86.RAX&1 != 0 {
+	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 {
 		r2 = e.scratch(i, g.ea.regs()|1<<r)
 	}
 	if base, ok := e.plainBase(&g.ea, low); ok {
@@ -300,7 +300,7 @@ func (e *Engine) plainBase(a *ea, disp int64) (r x86.Reg, ok bool) {
 	if a.base == x86.RSP {
 		disp += int64(e.pendingRSP)
 	}
-	return a.base, disp == 0 && a.base != x86.NoReg && a.index == x86.NoReg && a.seg == x86.SegNone && !a.addr32 && !(e.flagsKept && a.base == x86.RAX)
+	return a.base, disp == 0 && a.base != x86.NoReg && a.index == x86.NoReg && a.seg == x86.SegNone && !a.addr32 && !(e.flagsSpilled && a.base == x86.RAX)
 }
 
 // emitKnownLine emits the check of a group whose lowest address is known and which lies in one line.

@@ -85,7 +85,7 @@ func (e *Engine) overwritten(g *ginsn) {
 // code with it is shorter.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	avoid |= 1 << x86.RSP
-	if e.flagsKept {
+	if e.flagsSpilled {
 		avoid |= 1 << x86.RAX
 	}
 	if free := e.spilled &^ avoid; free != 0 {
@@ -150,31 +150,31 @@ func (e *Engine) leavesTo(g *ginsn) emu.Addr {
 	return g.Dest()
 }
 
-// keepFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own
+// spillFlags makes the flags free to change in front of instruction i: live ones wait in RAX, whose own
 // value is spilled, until they are read or overwritten.
-func (e *Engine) keepFlags(i int) {
+func (e *Engine) spillFlags(i int) {
 	switch live := e.flagsLive(i); {
 	case !live:
 		e.endFlags()
-	case !e.flagsKept:
+	case !e.flagsSpilled:
 		defer e.emitFor(e.emitFor(forFlags))
 		e.spill(x86.RAX)
 		e.saveFlags()
-		e.flagsKept, e.flagsAt = true, e.pos
+		e.flagsSpilled, e.flagsAt = true, e.pos
 	}
 }
 
 // endFlags notes that RAX no longer has the guest's flags.
 func (e *Engine) endFlags() {
-	if e.flagsKept {
+	if e.flagsSpilled {
 		e.saves(e.flagsAt, saved{kind: flagsInRAX})
-		e.flagsKept = false
+		e.flagsSpilled = false
 	}
 }
 
 // giveFlags gives the flags back to the guest.
 func (e *Engine) giveFlags() {
-	if e.flagsKept {
+	if e.flagsSpilled {
 		defer e.emitFor(e.emitFor(forFlags))
 		e.endFlags()
 		e.restoreFlags()

@@ -98,7 +98,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.emitReturnsDue()
 	e.emitStubsDue()
 	e.swap()
-	e.keep(t, end)
+	e.record(t, end)
 	e.all = push(e.all, t)
 	e.translated += b2i(t.lasting)
 	if n := e.pos - int(t.entry); n > maxBlockCode {
@@ -116,8 +116,8 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	return t, nil
 }
 
-// keep notes what is known of t, the block that was just translated, and why it ends.
-func (e *Engine) keep(t *tb, end ending) {
+// record notes what is known of t, the block that was just translated, and why it ends.
+func (e *Engine) record(t *tb, end ending) {
 	r, l := &t.blockRecord, e.lists
 	r.n[inExits] = uint16(e.exitsMade() - int(r.firstExit))
 	e.packed = packInsns(e.packed[:0], e.placed)
@@ -127,7 +127,7 @@ func (e *Engine) keep(t *tb, end ending) {
 	l.own.put(r, inOwn, e.own)
 	l.saved.put(r, inSaved, e.savedAt)
 	t.cut = end == endMark
-	t.lasting = e.keepSource(r) && !t.cut // the mark is this run's
+	t.lasting = e.recordSource(r) && !t.cut // the mark is this run's
 	for _, p := range e.words {
 		e.depend(p)
 	}
@@ -203,7 +203,7 @@ func (e *Engine) emitSimulation(i int) {
 	defer e.emitFor(e.emitFor(forI1))
 	e.emitFetch(i)
 	if i == 0 {
-		e.fetchedAt, e.fetchedSpilled, e.fetchedKept = e.pos, e.spilled, e.flagsKept
+		e.fetchedAt, e.fetchedSpilled, e.fetchedFlagsSpilled = e.pos, e.spilled, e.flagsSpilled
 	}
 	e.emitFor(forD1)
 	e.emitData(i)
@@ -376,7 +376,7 @@ func (e *Engine) emitCounted(i int) {
 	case writesAllFlags(g):
 		e.emitCount(int(e.t.counter), x86.NoReg)
 	case e.countsInRegister():
-		e.emitCountKeeping(int(e.t.counter), x86.NoReg)
+		e.emitCountLeavingFlags(int(e.t.counter), x86.NoReg)
 	case r != x86.NoReg && !mayFault(g):
 		e.emitCount(int(e.t.counter), r)
 	case r != x86.NoReg:
@@ -388,7 +388,7 @@ func (e *Engine) emitCounted(i int) {
 		e.saved(from, r, slotCount, 0)
 		return
 	default:
-		e.emitCountKeeping(int(e.t.counter), e.idle(i))
+		e.emitCountLeavingFlags(int(e.t.counter), e.idle(i))
 	}
 	e.emitInsn(i)
 }
@@ -433,8 +433,8 @@ func (e *Engine) emitCount(counter int, r x86.Reg) {
 	}
 }
 
-// emitCountKeeping does the same and leaves the flags alone, and registers: if it needs one it saves r.
-func (e *Engine) emitCountKeeping(counter int, r x86.Reg) {
+// emitCountLeavingFlags does the same and leaves the flags alone, and registers: if it needs one it saves r.
+func (e *Engine) emitCountLeavingFlags(counter int, r x86.Reg) {
 	defer e.emitFor(e.emitFor(forCounts))
 	if e.countsInRegister() {
 		if e.mmx {
@@ -485,7 +485,7 @@ func (e *Engine) emitSideExit(after int, free, summed bool) {
 	if free {
 		e.emitCount(k, x86.NoReg)
 	} else {
-		e.emitCountKeeping(k, x86.R11)
+		e.emitCountLeavingFlags(k, x86.R11)
 	}
 	if e.sumsLast() {
 		e.emitSums(k, x86.NoReg)
@@ -534,12 +534,12 @@ func (e *Engine) emitJump(target emu.Addr) {
 // emitLink emits a jump to the block at target, which is linked with it now or when it exists; emitLinkIf one that is
 // made if cond holds.
 func (e *Engine) emitLink(target emu.Addr) {
-	e.keepSiteWhole(1, target)
+	e.padBackwardSite(1, target)
 	e.noteLink(e.jmp(0), target)
 }
 
 func (e *Engine) emitLinkIf(cond byte, target emu.Addr) {
-	e.keepSiteWhole(2, target)
+	e.padBackwardSite(2, target)
 	e.noteLink(e.jcc(cond, 0), target)
 }
 
@@ -559,9 +559,9 @@ func (e *Engine) isBack(target emu.Addr) bool {
 	return target <= e.block[len(e.block)-1-e.linkage].PC
 }
 
-// keepSiteWhole pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
+// padBackwardSite pads so that the rel32 of a backward branch, behind opcode bytes, lies in one
 // cache line: Interrupt changes it while another core may fetch it.
-func (e *Engine) keepSiteWhole(opcode int, target emu.Addr) {
+func (e *Engine) padBackwardSite(opcode int, target emu.Addr) {
 	if e.isBack(target) {
 		e.padSite(opcode)
 	}

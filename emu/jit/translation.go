@@ -55,17 +55,17 @@ type translation struct {
 	stampedNow stampedNow
 	// fetchKnown says that the fetch of insn is the last one where the assembler is.
 	fetchKnown bool
-	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedKept are spilled and flagsKept
-	// there.
-	fetchedAt      int
-	fetchedSpilled uint16
-	fetchedKept    bool
+	// fetchedAt is where the check of the first fetch ends; fetchedSpilled and fetchedFlagsSpilled are spilled and
+	// flagsSpilled there.
+	fetchedAt           int
+	fetchedSpilled      uint16
+	fetchedFlagsSpilled bool
 	// spilled has the guest registers that wait in their slots, each since its place in spilledAt (spill.go).
 	spilled   uint16
 	spilledAt [16]int
-	// flagsKept says that the guest's flags are in RAX, since flagsAt.
-	flagsKept bool
-	flagsAt   int
+	// flagsSpilled says that the guest's flags are in RAX, since flagsAt.
+	flagsSpilled bool
+	flagsAt      int
 	// outcomes are those of conditional branches that the history in the state block has not yet.
 	outcomes outcomes
 	// selfChecks says that the block checks its code, since some of it is on exemptPage.
