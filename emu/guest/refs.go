@@ -112,6 +112,14 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	return EffectiveAddr(c, g) + off
 }
 
+// BitStringAddr returns the address of what BT and its kin access of a bit string in memory: as many bytes as their
+// operands have, where RefAddr has the byte with the bit.
+func BitStringAddr(c *emu.CPU, g *Insn) emu.Addr {
+	shift := 64 - 8*int(g.OpSize)
+	index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
+	return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3&^(int64(g.OpSize)-1)))
+}
+
 // cutAddr cuts an address register to the size of g's addresses.
 func cutAddr(g *Insn, x uint64) emu.Addr {
 	if g.Mem.AddrSize == 4 {

@@ -434,7 +434,14 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 // beyondHost returns what the fault f, #GP of the instruction in examined, is to the guest: an address that is
 // canonical to it may not be one to the host, whose is larger.
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
-	for _, r := range guest.References(e.cpu, &e.examined.Insn, nil) {
+	g := &e.examined.Insn
+	if sem.Misaligned(e.cpu, g) { // which comes first
+		return f
+	}
+	for _, r := range guest.References(e.cpu, g, nil) {
+		if r.At == x86.AtBitString {
+			r.Addr = guest.BitStringAddr(e.cpu, g)
+		}
 		if guest.Canonical(r.Addr) && !guest.Canonical(r.Addr+emu.Addr(e.get(stBase))) {
 			return emu.Fault{Vector: emu.VecPF, Addr: r.Addr, Write: r.Kind != x86.Read}
 		}

@@ -45,7 +45,7 @@ const (
 func (t *jumpTable) reserve() error {
 	p, err := rawMmap(0, tableSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
-		return fmt.Errorf("jit: reserving the jump table: %w", err)
+		return fmt.Errorf("jit: reserving the jump table (is there a limit, ulimit -v?): %w", err)
 	}
 	unix.Syscall(unix.SYS_MADVISE, p, tableSize, unix.MADV_NOHUGEPAGE) // few entries of a piece are in use
 	t.base = p

@@ -150,3 +150,31 @@ func TestWildData(t *testing.T) {
 
 // straddles reports whether an access at a of up to 32 bytes passes from canonical addresses to others.
 func straddles(a emu.Addr) bool { return guest.Canonical(a) != guest.Canonical(a+31) }
+
+// TestBeyondHost has operands at addresses that are canonical to the guest and not, with the base of its memory, to the
+// host. What the fault is does not depend on where the host put the guest's memory.
+func TestBeyondHost(t *testing.T) {
+	const top = 1 << 47
+	for how, tt := range map[string]struct {
+		code string
+		rbx  uint64
+		want emu.Fault
+	}{
+		"load":               {"48 8b 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000}},
+		"movaps":             {"0f 28 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000}},
+		"misaligned movaps":  {"0f 28 03", top - 0xffc, emu.Fault{Vector: emu.VecGP}},
+		"misaligned addps":   {"0f 58 03", top - 0xffc, emu.Fault{Vector: emu.VecGP}},
+		"movups":             {"0f 10 03", top - 0xffc, emu.Fault{Vector: emu.VecPF, Addr: top - 0xffc}},
+		"misaligned vmovaps": {"c5 fc 28 03", top - 0xff0, emu.Fault{Vector: emu.VecGP}},
+		"vaddps":             {"c5 fc 58 03", top - 0xff0, emu.Fault{Vector: emu.VecPF, Addr: top - 0xff0}},
+		"cmpxchg16b":         {"48 0f c7 0b", top - 0xff8, emu.Fault{Vector: emu.VecGP}},
+		"btr":                {"48 0f b3 0b", top - 0xffd, emu.Fault{Vector: emu.VecPF, Addr: top - 0xffd, Write: true}},
+		"far btr":            {"48 0f b3 13", top - 0xffd, emu.Fault{Vector: emu.VecPF, Addr: top - 0xffd + 8, Write: true}},
+	} {
+		t.Run(how, func(t *testing.T) {
+			m := newMachine(t, tt.code)
+			m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RDX] = tt.rbx, 40, 100
+			require.Equal(t, tt.want, *m.run(emu.StopFault).Fault)
+		})
+	}
+}

@@ -75,6 +75,17 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 	return g.Enc == x86.Legacy
 }
 
+// Misaligned reports whether g, whose memory operand is one of vectors or of 16 bytes, may not have it where it is:
+// that raises #GP whatever memory is there.
+func Misaligned(c *emu.CPU, g *guest.Insn) bool {
+	for i := range g.NArgs {
+		if o := &g.Args[i]; o.Kind == x86.ArgMem && o.Size <= 64 {
+			return misplaced(g, guest.EffectiveAddr(c, g), o.Size)
+		}
+	}
+	return false
+}
+
 // setVec writes v to g's first operand, a vector register. What is not g's to change stays with a legacy encoding, and
 // becomes zero with VEX.
 func setVec(c *emu.CPU, g *guest.Insn, v vec) {
