@@ -119,6 +119,9 @@ func (r *runner) recorded() recordedRun {
 	}
 }
 
+// ErrNotRecorded is why a run has failed whose program may have done all that it should.
+var ErrNotRecorded = errors.New("the run is not recorded")
+
 // startRecording has the kernel record, or take what it needs from a recording.
 func (r *runner) startRecording(files *syscalls.FileConfig) (err error) {
 	if r.cfg.Record != nil {
@@ -139,7 +142,7 @@ func (r *runner) endRecording(interrupted bool) error {
 			return r.cfg.Record.File.Truncate(0)
 		}
 		if err := r.recorder.Finish(r.recorded()); err != nil {
-			return fmt.Errorf("the run is not recorded: %w", err)
+			return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 		}
 	}
 	if r.cfg.Replay != nil {

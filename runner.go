@@ -66,7 +66,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 	kernel := r.kernelConfig()
 	if err := r.startRecording(&kernel.Files); err != nil {
-		return nil, fmt.Errorf("the run is not recorded: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	k, err := syscalls.New(kernel)
 	if err != nil {

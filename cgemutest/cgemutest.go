@@ -173,7 +173,11 @@ func readBaseline() (check.Baseline, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return check.ReadBaseline(f)
+	b, err := check.ReadBaseline(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", Baseline, err)
+	}
+	return b, nil
 }
 
 func write(b check.Baseline) error {

@@ -49,6 +49,9 @@ const either = " or "
 
 const baselineHead = "# Counts, written by cgemu check --update or go test -cgemu.update. Lines may be merged in any order (.gitattributes: merge=union).\n"
 
+// anew is what writes a baseline anew.
+const anew = "cgemu check --update (with --build, if there is that) or go test -cgemu.update"
+
 // In the fields of a line, what would end a field or the line is written as in C.
 var (
 	escape   = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
@@ -96,9 +99,9 @@ func (c *conflict) Error() string {
 	list := c.benchmarks[0]
 	if n := len(c.benchmarks); n > 1 {
 		list = strings.Join(c.benchmarks[:n-1], ", ") + " and " + c.benchmarks[n-1]
-		return list + " have two counts each: two branches changed them; check --update (with --build, if there is that) takes today's"
+		return list + " have two counts each: two branches changed them; " + anew + " takes today's"
 	}
-	return fmt.Sprintf("%s has two counts of %s: two branches changed it; check --update (with --build, if there is that) takes today's", list, c.what)
+	return fmt.Sprintf("%s has two counts of %s: two branches changed it; %s takes today's", list, c.what, anew)
 }
 
 // add adds a conflict on line n.
@@ -121,7 +124,7 @@ func join(old, value string) string {
 
 func (b Baseline) line(f []string) error {
 	if len(f) != 4 || f[0] == "" {
-		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between; if a merge was left unfinished, check --update (with --build, if there is that) writes the file anew")
+		return fmt.Errorf("not BENCHMARK, KIND, NAME and VALUE with a tab between; if a merge was left unfinished, %s writes the file anew", anew)
 	}
 	for i := range f {
 		f[i] = unescape.Replace(f[i])

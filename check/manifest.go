@@ -232,7 +232,11 @@ func plain(message string) string {
 	if expected == "" {
 		return message
 	}
-	return "a " + m[1] + ", where " + expected + " is expected"
+	article := "a "
+	if strings.ContainsRune("aeio", rune(m[1][0])) {
+		article = "an "
+	}
+	return article + m[1] + ", where " + expected + " is expected"
 }
 
 // keysOf lists the keys that there are beside the last of key.
@@ -305,6 +309,11 @@ func (b *Benchmark) check(seen map[string]bool) error {
 	for _, v := range b.Volumes {
 		if _, err := parseVolume(v); err != nil {
 			return err
+		}
+	}
+	for name := range b.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("env: %q is no name of a variable", name)
 		}
 	}
 	if _, err := b.limits(b.Limit); err != nil {

@@ -186,3 +186,18 @@ func TestEndlessManifest(t *testing.T) {
 	_, err := Load(endless)
 	require.ErrorContains(t, err, "/dev/zero: more than 16 MiB")
 }
+
+// TestWrongSettings has what cannot be meant be refused.
+func TestWrongSettings(t *testing.T) {
+	for setting, want := range map[string]string{
+		`env = { "A=B" = "x" }`: `env: "A=B" is no name of a variable`,
+		`env = { A = 1 }`:       "an integer, where a text is expected",
+	} {
+		_, err := Parse([]byte("[[benchmark]]\nname = \"b\"\nrun = [\"./p\"]\n" + setting + "\n"))
+		require.ErrorContains(t, err, want)
+	}
+	m, err := Parse([]byte("[[benchmark]]\nname = \"b\"\nrun = [\"./p\"]\ndir = \"nowhere\"\n"))
+	require.NoError(t, err)
+	_, err = m.Run(t.Context(), &m.Benchmarks[0])
+	require.EqualError(t, err, "dir: nowhere is not there")
+}

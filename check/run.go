@@ -66,7 +66,11 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 		defer cfg.Image.Close()
 	}
 	if b.Stdin != "" {
-		f, err := os.Open(filepath.Join(m.Dir, b.Stdin))
+		file := filepath.Join(m.Dir, b.Stdin)
+		if info, err := os.Stat(file); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return nil, fmt.Errorf("stdin: %s is a FIFO: a file is expected, which each run reads from its beginning", b.Stdin)
+		}
+		f, err := os.Open(file)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +137,11 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	dir, err := filepath.Abs(filepath.Join(m.Dir, b.Dir))
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(dir); b.Image == "" && err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("dir: %s is no directory", b.Dir)
+	} else if b.Image == "" && err != nil {
+		return nil, fmt.Errorf("dir: %s is not there", b.Dir)
 	}
 	program := b.Run[0]
 	switch {

@@ -141,7 +141,7 @@ func act(t *testing.T, dir string, with map[string]string) (status int, printed 
 func TestAction(t *testing.T) {
 	url, sum := serve(t)
 	dir := workplace(t)
-	with := map[string]string{"releases": url, "manifest": "one.toml", "options": "--update  --jobs=2"}
+	with := map[string]string{"releases": url, "manifest": "one.toml", "options": "--update\n  --jobs=2\n"}
 	status, printed, _, output := act(t, dir, with)
 	require.Zero(t, status, printed)
 	require.Contains(t, printed, "wrote baseline")

@@ -196,6 +196,14 @@ function rowsOf(file, d = D) {
 
 // Names.
 
+// apart returns the ends of paths by which they can be told from each other.
+function apart(names) {
+  for (let n = 1; ; n++) {
+    const ends = names.map((name) => name.split("/").slice(-n).join("/"));
+    if (new Set(ends).size === new Set(names).size) return ends;
+  }
+}
+
 const base = (name) => name.slice(name.lastIndexOf("/") + 1) || name;
 let names, files, bases; // functions by name: the first, which is the hottest; files by name, and by its last part if that is unique
 let callers, callees, siteCalls, lines; // calls by function, and by place; the lines of files

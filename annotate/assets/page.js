@@ -151,7 +151,7 @@ function drawHeader() {
   $("program").replaceChildren(D.diff && D.runs[0].cmd !== run.cmd ? `${base(D.runs[0].cmd.split(" ")[0])} → ${base(name)}` : base(name) || "(no command)",
     el("small", { title: run.cmd }, ` ${args.join(" ")}`));
   const caches = run.desc.map((d) => /^(I1|D1|LL) cache:\s+(\d+) B/.exec(d)).filter(Boolean).map(([, n, b]) => `${n} ${bytes(Number(b))}`);
-  const about = [D.runs.map((r) => base(r.n)).join(D.diff ? " → " : ", "), [...new Set(D.runs.map((r) => r.date).filter(Boolean))].join(" → "), caches.join(", ")];
+  const about = [apart(D.runs.map((r) => r.n)).join(D.diff ? " → " : ", "), [...new Set(D.runs.map((r) => r.date).filter(Boolean))].join(" → "), caches.join(", ")];
   $("about").textContent = about.filter(Boolean).join(" · ");
   $("runs").replaceChildren(...D.runs.map((r) => el("ul", {}, el("li", {}, `${r.n}: ${r.cmd}`), ...(r.date ? [el("li", {}, `written on ${r.date}`)] : []), ...r.desc.map((d) => el("li", {}, d)))));
 }

@@ -91,33 +91,37 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 	}
 	if err == nil && !stop {
 		o.files = values[0]
-		ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer end()
-		err = v.serve(ctx, out)
+		var r *annotate.Report
+		if r, err = v.read(); err == nil { // signals end that as they do: a profile may be a FIFO that nobody writes to
+			ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer end()
+			err = v.serve(ctx, r, out)
+		}
 	}
 	return finish(name, usage+p.why, err, out, stderr)
 }
 
-// serve shows the report until ctx is done.
-func (v *view) serve(ctx context.Context, out *bufio.Writer) error {
+// read makes the report.
+func (v *view) read() (*annotate.Report, error) {
 	if v.diff && len(v.files) != 2 {
-		return usagef("argument --diff: needs two profiles")
+		return nil, usagef("argument --diff: needs two profiles")
 	}
 	if err := v.modError(); err != nil {
-		return err
+		return nil, err
 	}
 	v.format = "html"
 	if len(v.files) == 1 {
 		_, err := os.Stat(v.files[0] + cgout.InsnsSuffix)
 		v.Asm = err == nil
 	}
-	r, err := v.report("annotate")
-	if err != nil {
-		return err
-	}
+	return v.report("annotate")
+}
+
+// serve shows the report until ctx is done.
+func (v *view) serve(ctx context.Context, r *annotate.Report, out *bufio.Writer) error {
 	ln, err := serve.Listen(v.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen: %w", err)
 	}
 	url := serve.URL(ln)
 	fmt.Fprintf(out, "%s\n", url)

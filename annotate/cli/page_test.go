@@ -30,10 +30,12 @@ func TestView(t *testing.T) {
 		values, _, err := p.parse(tt.args)
 		require.NoError(t, err)
 		o.files = values[0]
+		r, err := v.read()
+		require.NoError(t, err)
 		ctx, end := context.WithCancel(context.Background())
 		in, out := io.Pipe()
 		done := make(chan error)
-		go func() { done <- v.serve(ctx, bufio.NewWriter(out)) }()
+		go func() { done <- v.serve(ctx, r, bufio.NewWriter(out)) }()
 		line, err := bufio.NewReader(in).ReadString('\n')
 		require.NoError(t, err)
 		require.Regexp(t, `^http://127\.0\.0\.1:\d+/\n$`, line)

@@ -50,18 +50,18 @@ const DefaultAddress = "127.0.0.1:0"
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w: HOST:PORT is expected, as in %s", err, DefaultAddress)
+		return nil, fmt.Errorf("%w: HOST:PORT is expected, as in %s", err, DefaultAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--listen: %s is not loopback: the page is for this host only; 127.0.0.1:PORT with ssh -L shows it elsewhere", address)
+		return nil, fmt.Errorf("%s is not loopback: the page is for this host only; 127.0.0.1:PORT with ssh -L shows it elsewhere", address)
 	}
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, err
 	}
 	if a, ok := ln.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		ln.Close()
-		return nil, fmt.Errorf("--listen: %s is not loopback", address)
+		return nil, fmt.Errorf("%s is not loopback", address)
 	}
 	return ln, nil
 }

@@ -7,12 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -112,11 +110,11 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var report *check.Report
+	var ctx context.Context
 	if c.merge {
 		report, err = mergeReports(m, args)
+		ctx = untilSignal()
 	} else {
 		var chosen []*check.Benchmark
 		if chosen, err = c.choose(m); err == nil && c.list {
@@ -125,12 +123,19 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 			}
 			return 0, nil
 		}
+		var old check.Baseline
+		if err == nil && c.against == "" {
+			old, err = c.oldBaseline(m) // may be a FIFO that nobody writes to, before signals wait for what is to be ended
+		}
+		ctx = untilSignal()
 		if err == nil {
-			report, err = c.compare(ctx, m, chosen)
+			report, err = c.compare(ctx, m, chosen, old)
 		}
 	}
-	if ctx.Err() != nil {
-		return 0, errors.New("interrupted")
+	var by endSignal
+	if errors.As(context.Cause(ctx), &by) {
+		fmt.Fprintln(c.stderr, "cgemu check: interrupted")
+		return by.status(), nil
 	}
 	if err != nil {
 		return 0, err
@@ -173,20 +178,16 @@ func (c *checkCommand) tellStale(m *check.Manifest, report *check.Report) {
 	}
 }
 
-// compare runs benchmarks, and compares what they count with the baseline or with another revision.
-func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark) (*check.Report, error) {
-	var old check.Baseline
+// compare runs benchmarks, and compares what they count with the baseline, which is old, or with another revision.
+func (c *checkCommand) compare(ctx context.Context, m *check.Manifest, chosen []*check.Benchmark, old check.Baseline) (*check.Report, error) {
 	var against string
-	var err error
-	if c.against != "" {
-		old, against, err = c.measureAt(ctx, m, chosen)
+	if c.against == "" {
+		c.tellGone(m, old)
 	} else {
-		if old, err = c.oldBaseline(m); err == nil {
-			c.tellGone(m, old)
+		var err error
+		if old, against, err = c.measureAt(ctx, m, chosen); err != nil {
+			return nil, err
 		}
-	}
-	if err != nil {
-		return nil, err
 	}
 	if c.build || c.against != "" && len(m.Build) > 0 {
 		if err := m.RunBuild(ctx, c.stderr); err != nil {

@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/kballard/go-shellquote"
@@ -44,7 +42,9 @@ var compareCommand = sync.OnceValue(func() *usage.Command {
 		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 			{Name: "0", Text: "all commands ran"},
 			{Name: "a command's", Text: "the first that failed"},
-			{Name: "125", Text: "cgemu failed"},
+			{Name: "125", Text: "cgemu failed, or a command counted nothing"},
+			{Name: "126, 127", Text: "a command cannot be run, or is not there"},
+			{Name: "128+n", Text: "signal n ended cgemu"},
 		}}},
 		SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
 	}
@@ -73,8 +73,11 @@ func compare(args []string) int {
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := untilSignal()
+	var log cgemu.Config
+	if _, err := o.startLog(ctx, &log, os.Stderr); err != nil {
+		return fail(exitFailed, err)
+	}
 	profiles := make([]*cgout.Profile, len(commands))
 	for i, c := range commands {
 		words, err := shellquote.Split(c)
@@ -85,8 +88,15 @@ func compare(args []string) int {
 			return fail(exitFailed, fmt.Errorf("compare: %q is no command: %w", c, err))
 		}
 		var status int
-		if profiles[i], status, err = o.countCommand(ctx, words); err != nil {
+		profiles[i], status, err = o.countCommand(ctx, words, &log)
+		var by endSignal
+		switch {
+		case errors.As(context.Cause(ctx), &by):
+			return fail(by.status(), errors.New("compare: interrupted"))
+		case err != nil:
 			return fail(status, fmt.Errorf("compare: %s: %w", c, err))
+		case profiles[i].Totals()[0] == 0:
+			return fail(exitFailed, fmt.Errorf("compare: %s: nothing was counted", c))
 		}
 	}
 	if err := writeComparison(os.Stdout, commands, profiles); err != nil {
@@ -95,16 +105,19 @@ func compare(args []string) int {
 	return 0
 }
 
-// countCommand runs a command, and returns what all of its processes counted. With an error comes the exit status.
-func (o *options) countCommand(ctx context.Context, words []string) (*cgout.Profile, int, error) {
+// countCommand runs a command, and returns what all of its processes counted. log has where messages go. With an error
+// comes the exit status.
+func (o *options) countCommand(ctx context.Context, words []string, log *cgemu.Config) (*cgout.Profile, int, error) {
 	cfg, err := o.config(words)
 	if err != nil {
 		return nil, exitFailed, err
 	}
 	paths, err := o.find(words[0], cfg.Env)
 	if err != nil {
-		return nil, exitNotFound, err
+		status, err := startFailure(words[0], err)
+		return nil, status, err
 	}
+	cfg.Log, cfg.Strace, cfg.Debug = log.Log, log.Strace, log.Debug
 	var said strings.Builder
 	cfg.Stdin, cfg.Stdout, cfg.Stderr, cfg.HostStdio = nil, nil, &said, false
 	var parts []*cgout.Profile
@@ -116,7 +129,8 @@ func (o *options) countCommand(ctx context.Context, words []string) (*cgout.Prof
 		}
 	}
 	if err != nil {
-		return nil, exitFailed, err
+		status, err := startFailure(words[0], err)
+		return nil, status, err
 	}
 	if s := status(ctx, res); s != 0 {
 		return nil, s, fmt.Errorf("%v\n%s", res.Exit, strings.TrimSpace(said.String()))

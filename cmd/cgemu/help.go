@@ -66,10 +66,19 @@ func helpOption(name string) int {
 			text += c.Name + ":\n" + o.Help()
 		}
 	}
+	if text == "" && hiddenOption(name) {
+		text = name + " is one of Valgrind's options, or like one: docs/manual.md, \"From Valgrind\", says what it does here.\n"
+	}
 	if text == "" {
 		return fail(exitFailed, fmt.Errorf("help: no command has an option %s%s", name, spell.Suggest(name, names)))
 	}
 	return write(text)
+}
+
+// hiddenOption reports whether run has an option that its help leaves out.
+func hiddenOption(name string) bool {
+	f := new(options).flags().Lookup(strings.TrimPrefix(name, "--"))
+	return f != nil && f.Hidden
 }
 
 // manual prints a page of the manual.
@@ -123,6 +132,8 @@ func completed(words []string) usage.Completion {
 	switch {
 	case c == nil:
 		return runCommand().Complete(words)
+	case c == helpCommand() && strings.HasPrefix(words[len(words)-1], "--") && words[len(words)-1] != "--help":
+		return optionNames(words[len(words)-1])
 	case c == helpCommand() && !strings.HasPrefix(words[len(words)-1], "-"):
 		done := usage.Completion{Kind: usage.Nothing}
 		for _, name := range append([]string{"all"}, commands...) {
@@ -132,6 +143,21 @@ func completed(words []string) usage.Completion {
 	}
 	done := c.Complete(words[1:])
 	done.Skip++
+	return done
+}
+
+// optionNames are the options of all commands that a word can become.
+func optionNames(word string) usage.Completion {
+	done := usage.Completion{Kind: usage.Nothing}
+	said := map[string]bool{}
+	for _, c := range references() {
+		for _, o := range c.Options() {
+			if name := o.Names[len(o.Names)-1]; !said[name] {
+				said[name] = true
+				done.Add(word, name, o.Text)
+			}
+		}
+	}
 	return done
 }
 

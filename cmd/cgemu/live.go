@@ -45,7 +45,7 @@ const (
 func (o *options) startView(ctx context.Context, log io.Writer) (l *liveRun, run context.Context, done func(), err error) {
 	ln, err := serve.Listen(o.view)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, fmt.Errorf("--view: %w", err)
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	l = &liveRun{url: serve.URL(ln), running: true, news: make(chan struct{})}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -162,6 +163,9 @@ func newOutFiles(format string) (*outFiles, error) {
 		return nil, fmt.Errorf("--cachegrind-out-file: %w", err)
 	}
 	f.names[syscalls.DefaultPID] = name
+	if _, err := os.Stat(filepath.Dir(name)); errors.Is(err, fs.ErrNotExist) { // which is better told before the run
+		return nil, fmt.Errorf("--cachegrind-out-file: %s: there is no directory %s", name, filepath.Dir(name))
+	}
 	f.written = map[string]fs.FileInfo{}
 	if f.isDefault() {
 		f.found = f.find()

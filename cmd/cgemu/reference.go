@@ -59,6 +59,14 @@ func choiceOption(name, values, text string) usage.Option {
 	return usage.Option{Names: []string{name}, Values: strings.Split(values, "|"), Text: text}
 }
 
+// reportFormats are what the values of check's --report begin with.
+func reportFormats() (list []string) {
+	for _, f := range check.Formats {
+		list = append(list, f+"=")
+	}
+	return list
+}
+
 var runCommand = sync.OnceValue(func() *usage.Command {
 	return &usage.Command{
 		Name:     "cgemu",
@@ -112,7 +120,8 @@ var runCommand = sync.OnceValue(func() *usage.Command {
 				yesNoOption("--inline", "costs belong to functions that were inlined, where debug information tells of them (no)"),
 				yesNoOption("--call-graph", "record who calls whom, too: the profile is callgrind.out.%p, in Callgrind's format (no)"),
 				yesNoOption("--collect-jumps", "record jumps within functions, too; implies --call-graph=yes (no)"),
-				valueOption("--separate-callers", "N", "tell functions apart by up to N callers: f'caller'caller; implies --call-graph=yes, and --engine=interp (0)"),
+				valueOption("--separate-callers", "N", "tell functions apart by up to N callers: f'caller'caller; implies --call-graph=yes, and --engine=interp (0). "+
+					"--separate-callers1=FUNCTION to --separate-callers9=FUNCTION do so for functions of that name (repeatable)"),
 				yesNoOption("--separate-threads", "write a profile for each thread: FILE-01, FILE-02 and so on (no)"),
 				{
 					Names: []string{"--out-format"}, Arg: "FORMAT", Values: export.Formats,
@@ -277,8 +286,8 @@ var checkReference = sync.OnceValue(func() *usage.Command {
 					"manifest's command in a worktree of its own"),
 			}},
 			{Title: "Reports", Options: []usage.Option{
-				valueOption("--report", "FORMAT=FILE", "write a report to FILE as well (repeatable): "+strings.Join(check.Formats, ", ")+
-					" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"),
+				{Names: []string{"--report"}, Arg: "FORMAT=FILE", Values: reportFormats(), Text: "write a report to FILE as well (repeatable): " + strings.Join(check.Formats, ", ") +
+					" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"},
 				flagOption("-h, --help", "print this"),
 			}},
 		},

@@ -180,7 +180,7 @@ func TestCompleted(t *testing.T) {
 		"annotate --format ":      "nothing 1: text json csv markdown html",
 		"diff ":                   "files 1:",
 		"merge -o ":               "files 1:",
-		"check --report ":         "files 1:",
+		"check --report ":         "nothing 1: text= json= markdown= junit= github= codequality= benchfmt=",
 		"check --li":              "nothing 1: --list",
 		"completion ":             "nothing 1: bash zsh fish",
 		"completion fi":           "nothing 1: fish",

@@ -231,38 +231,43 @@ func inPath(name string, env []string) []string {
 }
 
 // failStart reports that a program could not be started.
-func failStart(name string, err error) int {
+func failStart(name string, err error) int { return fail(startFailure(name, err)) }
+
+// startFailure returns the exit status for a program that could not be started, and what is to be said.
+func startFailure(name string, err error) (int, error) {
 	var here hereError
 	var bad *loader.Error
 	switch {
+	case errors.Is(err, cgemu.ErrNotRecorded):
+		return exitFailed, err
 	case hostErrno(err) == syscall.EMFILE || hostErrno(err) == syscall.ENFILE || hostErrno(err) == syscall.EFBIG:
-		return fail(exitFailed, err) // whatever the program is
+		return exitFailed, err // whatever the program is
 	case name == "":
-		return fail(exitNotFound, errors.New("the program's name is empty"))
+		return exitNotFound, errors.New("the program's name is empty")
 	case errors.Is(err, fs.ErrNotExist) && checkDirectory() != nil:
-		return fail(exitFailed, checkDirectory())
+		return exitFailed, checkDirectory()
 	case errors.Is(err, errDirectory):
-		return fail(exitNotExec, fmt.Errorf("%s: %w", name, err))
+		return exitNotExec, fmt.Errorf("%s: %w", name, err)
 	case errors.As(err, &here) && here.dir:
-		return fail(exitNotFound, fmt.Errorf("%s: not found in PATH; ./%[1]s is a directory", name))
+		return exitNotFound, fmt.Errorf("%s: not found in PATH; ./%[1]s is a directory", name)
 	case errors.As(err, &here):
-		return fail(exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name))
+		return exitNotFound, fmt.Errorf(`%s: not found in PATH; did you mean "./%[1]s"?`, name)
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
-		return fail(exitNotFound, fmt.Errorf("%s: %s%s", name, bad.Msg, cure(bad)))
+		return exitNotFound, fmt.Errorf("%s: %s%s", name, bad.Msg, cure(bad))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
 		hint := spell.Suggest(name, commands)
 		if hint == "" && syscalls.HasOwnRoot && !hasSeparator(name) {
 			hint = " (this host is not Linux, and has no programs for it: give a path, ./prog, or --image=FILE)"
 		}
-		return fail(exitNotFound, fmt.Errorf("%s: not found%s", name, hint))
+		return exitNotFound, fmt.Errorf("%s: not found%s", name, hint)
 	case errors.Is(err, fs.ErrPermission):
-		return fail(exitNotExec, fmt.Errorf("%s: permission denied", name))
+		return exitNotExec, fmt.Errorf("%s: permission denied", name)
 	}
 	var noPath *fs.PathError
 	if errors.As(err, &bad) || errors.As(err, &noPath) {
-		return fail(exitNotExec, err)
+		return exitNotExec, err
 	}
-	return fail(exitFailed, err) // the host's fault or ours
+	return exitFailed, err // the host's fault or ours
 }
 
 // report prints the summary of a process; named says that there are several, so that it has to name the command.

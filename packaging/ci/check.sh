@@ -8,7 +8,7 @@ options=(--report=text=-)
 summary=$(mktemp "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/cgemu.XXXXXX") # a path that programs of Windows know, too
 trap 'rm -f "$summary"' EXIT
 [ "$SUMMARY" != true ] || options+=("--report=markdown=$summary")
-read -ra more <<<"$OPTIONS"
+read -d '' -ra more <<<"$OPTIONS" || : # of all lines
 
 cgemu check "${options[@]}" ${more[@]+"${more[@]}"} "$MANIFEST"
 status=$?
