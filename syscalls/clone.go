@@ -11,8 +11,8 @@ import (
 func sysClone(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	const signalMask = 0xff
 	return t.Clone(task.CloneArgs{
-		AddPidFile: func(q *task.Process) linux.Errno { return addPidFile(t, q, a.Addr(2)) },
-		Flags:      uint64(a.U32(0)) &^ signalMask, ExitSignal: int(a.Uint(0) & signalMask),
+		PidFD: a.Addr(2), AddPidFile: addPidFile,
+		Flags: uint64(a.U32(0)) &^ signalMask, ExitSignal: int(a.Uint(0) & signalMask),
 		Stack: a.Uint(1), ParentTID: a.Addr(2), ChildTID: a.Addr(3), Tls: a.Uint(4),
 	})
 }
@@ -46,7 +46,7 @@ func sysClone3(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	c := task.CloneArgs{
 		Flags: linux.Uint64(b), ChildTID: emu.Addr(linux.Uint64(b[16:])), ParentTID: emu.Addr(linux.Uint64(b[24:])),
 		ExitSignal: int(linux.Uint64(b[32:])), Tls: linux.Uint64(b[56:]), SetTIDSize: linux.Uint64(b[72:]),
-		AddPidFile: func(q *task.Process) linux.Errno { return addPidFile(t, q, emu.Addr(linux.Uint64(b[8:]))) },
+		PidFD: emu.Addr(linux.Uint64(b[8:])), AddPidFile: addPidFile,
 	}
 	if stack, n := linux.Uint64(b[40:]), linux.Uint64(b[48:]); stack != 0 || n != 0 {
 		if stack == 0 || n == 0 {

@@ -142,8 +142,12 @@ func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
 		f = e.beyondHost(f)
 	}
 	if decoded && !f.Bus && sem.FaultsByVendor(&e.examined.Insn) {
+		before := emu.NewCPU()
+		before.Copy(e.cpu)
 		if made := e.machine.Execute(e.cpu, &e.examined.Insn); made != nil {
 			f = *made
+		} else { // the host's fault stays, with what that has left
+			e.cpu.Copy(before)
 		}
 	}
 	if e.details() {

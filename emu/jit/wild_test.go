@@ -178,3 +178,15 @@ func TestBeyondHost(t *testing.T) {
 		})
 	}
 }
+
+// TestStoreInTwoParts has FSTP meet a page that may not be written to behind the first 8 bytes of 10: these are stored,
+// as on Intel's CPUs, on hosts whose CPU stores nothing, too.
+func TestStoreInTwoParts(t *testing.T) {
+	m := newMachine(t, "d9 e8 db 3b") // fld1; fstp tbyte [rbx]
+	at := dataAt + 0x1000 - 8
+	m.cpu.Regs[emu.RBX] = uint64(at)
+	require.Equal(t, emu.Fault{Vector: emu.VecPF, Addr: at + 8, Write: true}, *m.run(emu.StopFault).Fault)
+	x, ok := m.mem.ReadUint64(at)
+	require.True(t, ok)
+	require.Equal(t, uint64(1<<63), x)
+}

@@ -111,6 +111,8 @@ func FaultsByVendor(g *guest.Insn) bool {
 		return true
 	case x86.VMASKMOVPS, x86.VMASKMOVPD, x86.VPMASKMOVD, x86.VPMASKMOVQ:
 		return g.Args[0].Kind == x86.ArgMem
+	case x86.FSTP, x86.FBSTP:
+		return g.Args[0].Kind == x86.ArgMem && g.Args[0].Size > 8 // in two parts
 	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
 		return g.Args[1].Kind == x86.ArgMMX
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -179,16 +180,38 @@ func (t *Thread) finish(ret uint64, e linux.Errno) {
 // maxReported bounds the messages about unsupported calls: a program may try all numbers there are.
 const maxReported = 100
 
-// reportMissing names an unsupported call, once.
-func (k *Kernel) reportMissing(nr uint64) {
-	switch {
-	case k.reported[nr] || len(k.reported) > maxReported:
-		return
-	case len(k.reported) == maxReported:
-		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
-		k.reported[nr] = true
-		return
+// A messageSet is what messages have named: each is named once, and no more than maxReported.
+type messageSet[T comparable] map[T]bool
+
+// add reports whether a message is to name x. For the first one that is too many it calls full.
+func (s messageSet[T]) add(x T, full func()) bool {
+	if s[x] || len(s) > maxReported {
+		return false
 	}
-	k.reported[nr] = true
-	k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
+	s[x] = true
+	if len(s) > maxReported {
+		full()
+		return false
+	}
+	return true
+}
+
+// reportMissing names an unsupported call.
+func (k *Kernel) reportMissing(nr uint64) {
+	full := func() {
+		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
+	}
+	if k.reported.add(nr, full) {
+		k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
+	}
+}
+
+// reportRefused names an instruction that is not supported, at an address.
+func (k *Kernel) reportRefused(what string, at emu.Addr) {
+	full := func() {
+		k.Logf("more than %d instructions are not supported; further ones are not named", maxReported)
+	}
+	if k.refused.add(fmt.Sprintf("%s at %v", what, at), full) {
+		k.Logf("%s at %v is not supported; the program gets SIGILL", what, at)
+	}
 }

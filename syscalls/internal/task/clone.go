@@ -31,8 +31,9 @@ type CloneArgs struct {
 	ExitSignal int
 	// SetTIDSize is how many ids clone3(2) is asked to give: only 0 is allowed.
 	SetTIDSize uint64
-	// AddPidFile opens a pidfd for q in the caller, for CLONE_PIDFD.
-	AddPidFile func(q *Process) linux.Errno
+	// PidFD is where AddPidFile, which opens a pidfd for q in t, writes its number, for CLONE_PIDFD.
+	PidFD      emu.Addr
+	AddPidFile func(t *Thread, q *Process, at emu.Addr) linux.Errno
 }
 
 // Clone makes a thread or a process, as c.Flags say, and returns its id.
@@ -40,6 +41,8 @@ func (t *Thread) Clone(c CloneArgs) (uint64, linux.Errno) {
 	switch {
 	case c.Flags&linux.CLONE_SIGHAND != 0 && c.Flags&linux.CLONE_VM == 0,
 		c.Flags&linux.CLONE_THREAD != 0 && c.Flags&linux.CLONE_SIGHAND == 0,
+		c.Flags&linux.CLONE_PIDFD != 0 && c.Flags&linux.CLONE_DETACHED != 0,
+		c.Flags&linux.CLONE_PIDFD != 0 && c.Flags&linux.CLONE_PARENT_SETTID != 0 && c.PidFD == c.ParentTID,
 		c.Flags&linux.CLONE_FS != 0 && c.Flags&(linux.CLONE_NEWNS|linux.CLONE_NEWUSER) != 0:
 		return 0, linux.EINVAL
 	case c.Flags&CloneNamespaces != 0, c.Flags&linux.CLONE_SETTLS != 0 && c.Tls >= uio.TaskSize:

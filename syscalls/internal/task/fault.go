@@ -39,7 +39,7 @@ func (t *Thread) Fault(f emu.Fault) {
 	case emu.VecUD:
 		s.Signo, s.Code = linux.SIGILL, linux.ILL_ILLOPN
 		if f.Unsupported != "" {
-			t.Kernel.Logf("%s at %v is not supported; the program gets SIGILL", f.Unsupported, t.CPU.RIP)
+			t.Kernel.reportRefused(f.Unsupported, t.CPU.RIP)
 		}
 	case emu.VecPF:
 		t.pageFault(f, s)

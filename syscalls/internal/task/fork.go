@@ -77,7 +77,7 @@ func (t *Thread) giveMachine(q *Process, c CloneArgs) (e linux.Errno) {
 		q.useMachine(m)
 	}
 	if c.Flags&linux.CLONE_PIDFD != 0 {
-		if e := c.AddPidFile(q); e != 0 {
+		if e := c.AddPidFile(t, q, c.PidFD); e != 0 {
 			q.leaveMachine()
 			return e
 		}

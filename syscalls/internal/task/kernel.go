@@ -180,8 +180,9 @@ type Kernel struct {
 	// FormatCall shows the system call that t waits in, for messages.
 	FormatCall func(t *Thread) string
 	progress   progress
-	// reported has the numbers of the unsupported calls that a message has named: each is named once.
-	reported map[uint64]bool
+	// reported has the numbers of the unsupported calls that messages have named, refused the instructions.
+	reported messageSet[uint64]
+	refused  messageSet[string]
 	// full says that a message has said that there was no room for another process.
 	full bool
 	// refusals counts the calls that ended for want of support, for UnsupportedCalls.
@@ -273,7 +274,7 @@ func NewKernel(cfg Config, table []Entry) *Kernel {
 	k := &Kernel{
 		Config: cfg, Table: table, Threads: map[int]*Thread{}, LastID: DefaultPID - 1, UID: DefaultUID, GID: DefaultGID,
 		Futexes: map[FutexKey][]*Thread{}, owners: map[FutexKey]*Thread{},
-		reported: map[uint64]bool{}, refusals: map[refusal]uint64{}, Network: &host.OwnNetwork{},
+		reported: messageSet[uint64]{}, refused: messageSet[string]{}, refusals: map[refusal]uint64{}, Network: &host.OwnNetwork{},
 	}
 	if cfg.Compat {
 		k.UID, k.GID = host.User()

@@ -56,6 +56,20 @@ func TestUnsupportedNumbers(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(log.String(), "further ones are not named"))
 }
 
+// TestUnsupportedInstructions meets one again and again, then many.
+func TestUnsupportedInstructions(t *testing.T) {
+	p, log := newProcessFor(t)
+	for range 1000 {
+		p.Kernel.reportRefused("SHA256RNDS2", 0x1000)
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "SHA256RNDS2 at 0x1000 is not supported; the program gets SIGILL"))
+	for i := range emu.Addr(1000) {
+		p.Kernel.reportRefused("SHA256RNDS2", 0x2000+i)
+	}
+	assert.Equal(t, maxReported, strings.Count(log.String(), "SIGILL"))
+	assert.Equal(t, 1, strings.Count(log.String(), "further ones are not named"))
+}
+
 // TestIDs checks that ids go round below pid_max, past those that are in use.
 func TestIDs(t *testing.T) {
 	p, _ := newProcessFor(t)
