@@ -79,7 +79,7 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 // that raises #GP whatever memory is there.
 func Misaligned(c *emu.CPU, g *guest.Insn) bool {
 	for i := range g.NArgs {
-		if o := &g.Args[i]; o.Kind == x86.ArgMem && o.Size <= 64 {
+		if o := &g.Args[i]; o.Kind == x86.ArgMem && o.Size <= 64 && !g.Mem.VSIB {
 			return misplaced(g, guest.EffectiveAddr(c, g), o.Size)
 		}
 	}
