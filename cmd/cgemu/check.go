@@ -377,6 +377,9 @@ func (c *checkCommand) measure(ctx context.Context, m *check.Manifest, chosen []
 		slots <- struct{}{}
 		running.Go(func() {
 			now, err := m.Run(ctx, b)
+			if text := cure(err); text != "" {
+				err = fmt.Errorf("%w%s", err, text)
+			}
 			done(i, now, err)
 			<-slots
 		})
