@@ -147,7 +147,7 @@ func TestGuard(t *testing.T) {
 func TestListen(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "", "127.0.0.1:x", "127.0.0.1:99999"} {
 		_, err := Listen(address)
-		require.ErrorContains(t, err, "--listen: ", address)
+		require.Error(t, err, address)
 	}
 	ln, err := Listen("localhost:0")
 	require.NoError(t, err)
