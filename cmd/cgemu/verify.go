@@ -38,6 +38,7 @@ func (k *keeper) verify(ctx context.Context, cfg cgemu.Config) int {
 		return status(ctx, first.res)
 	}
 	cfg.Log, cfg.Strace = io.Discard, nil
+	defer shiftMemory()()
 	second, err := (&keeper{o: k.o, paths: k.paths, files: k.files}).attempt(ctx, cfg, in)
 	if err != nil {
 		return failStart(cfg.Args[0], err)
