@@ -141,11 +141,12 @@ func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
 	if f.Vector == emu.VecGP {
 		f = e.beyondHost(f)
 	}
-	if decoded && !f.Bus && sem.FaultsByVendor(&e.examined.Insn) {
+	if decoded && sem.FaultsByVendor(&e.examined.Insn) {
 		before := emu.NewCPU()
 		before.Copy(e.cpu)
 		if made := e.machine.Execute(e.cpu, &e.examined.Insn); made != nil {
 			f = *made
+			e.machine.MarkBus(&f)
 		} else { // the host's fault stays, with what that has left
 			e.cpu.Copy(before)
 		}
@@ -442,13 +443,23 @@ func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
 	if sem.Misaligned(e.cpu, g) { // which comes first
 		return f
 	}
-	for _, r := range guest.References(e.cpu, g, nil) {
+	refs := guest.References(e.cpu, g, nil)
+	if len(refs) == 0 && g.HasMem { // CLFLUSH and its kin
+		refs = append(refs, hooks.Reference{Addr: guest.EffectiveAddr(e.cpu, g)})
+	}
+	for i, r := range refs {
+		// What is read to be written back is looked at as for writing.
+		write := r.Kind != x86.Read || i+1 < len(refs) && refs[i+1].Addr == r.Addr && !g.Op.IsString()
 		if r.At == x86.AtBitString {
 			r.Addr = guest.BitStringAddr(e.cpu, g)
 		}
-		if guest.Canonical(r.Addr) && !guest.Canonical(r.Addr+emu.Addr(e.get(stBase))) {
-			return emu.Fault{Vector: emu.VecPF, Addr: r.Addr, Write: r.Kind != x86.Read}
+		switch {
+		case !guest.Canonical(r.Addr):
+			return f
+		case guest.Canonical(r.Addr + emu.Addr(e.get(stBase))):
+			continue
 		}
+		return emu.Fault{Vector: emu.VecPF, Addr: r.Addr, Write: write}
 	}
 	return f
 }

@@ -67,7 +67,7 @@ func (t *jumpTable) set(a emu.Addr, to uint64) error {
 	piece := at / pieceSize
 	if !t.pieces[piece] {
 		if _, _, e := unix.Syscall(unix.SYS_MPROTECT, t.base+piece*pieceSize, pieceSize, unix.PROT_READ|unix.PROT_WRITE); e != 0 {
-			return fmt.Errorf("jit: jump table: %w", e)
+			return fmt.Errorf("jit: jump table: %w (is there a limit of mappings, vm.max_map_count?)", e)
 		}
 		t.pieces[piece] = true
 	}

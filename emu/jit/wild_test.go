@@ -157,9 +157,14 @@ func TestBeyondHost(t *testing.T) {
 	const top = 1 << 47
 	for how, tt := range map[string]struct {
 		code string
-		rbx  uint64
+		rbx  uint64 // and RDI; RSI and RSP are not canonical
 		want emu.Fault
 	}{
+		"clflush":            {"0f ae 3b", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000}},
+		"lock xadd":          {"f0 48 0f c1 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000, Write: true}},
+		"xchg":               {"48 87 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000, Write: true}},
+		"movs":               {"a4", top - 0x1000, emu.Fault{Vector: emu.VecGP}},
+		"push":               {"ff 34 24", top - 0x1000, emu.Fault{Vector: emu.VecGP}},
 		"load":               {"48 8b 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000}},
 		"movaps":             {"0f 28 03", top - 0x1000, emu.Fault{Vector: emu.VecPF, Addr: top - 0x1000}},
 		"misaligned movaps":  {"0f 28 03", top - 0xffc, emu.Fault{Vector: emu.VecGP}},
@@ -174,6 +179,7 @@ func TestBeyondHost(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			m := newMachine(t, tt.code)
 			m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RDX] = tt.rbx, 40, 100
+			m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RSP] = tt.rbx, top, top
 			require.Equal(t, tt.want, *m.run(emu.StopFault).Fault)
 		})
 	}

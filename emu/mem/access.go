@@ -176,8 +176,14 @@ func (m *Space) Nowhere(n uint64) View { return View{m.host.view(-emu.Addr(n), n
 // Accessible returns how many of the n bytes at a are mapped with prot.
 func (m *Space) Accessible(a emu.Addr, n uint64, prot Prot) uint64 { return m.accessible(a, n, prot) }
 
-// Reachable returns how many of them there are besides, in spaces that are checked: none behind the end of its file.
-func (m *Space) Reachable(a emu.Addr, n uint64, prot Prot) uint64 { return m.reachable(a, n, prot) }
+// Reachable returns how many of them there are besides: none behind the end of its file, if they are to be written to,
+// or the space is checked.
+func (m *Space) Reachable(a emu.Addr, n uint64, prot Prot) uint64 {
+	if n = m.reachable(a, n, prot); prot&Write != 0 && !m.group.Checked {
+		n = m.inFiles(a, n)
+	}
+	return n
+}
 
 // ReadUint64 reads a little-endian word.
 func (m *Space) ReadUint64(a emu.Addr) (uint64, bool) {

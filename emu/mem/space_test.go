@@ -341,3 +341,18 @@ func TestAgainstPages(t *testing.T) {
 		}
 	}
 }
+
+// TestReachableEnd has stores that run behind the end of a file be known before any of them is made, in a space that
+// is not checked, too; loads find out.
+func TestReachableEnd(t *testing.T) {
+	f := tempFile(t, []byte("short"))
+	m := newSpace(t)
+	require.NoError(t, m.Map(VMA{Lo: 0x11000, Hi: 0x13000, Prot: Read | Write, Shared: true}, f))
+	require.NoError(t, m.Map(VMA{Lo: 0x13000, Hi: 0x14000, Prot: Read | Write}, nil))
+	require.EqualValues(t, 8, m.Reachable(0x11ff8, 64, Write))
+	require.EqualValues(t, 8, m.Reachable(0x11000, 8, Write))
+	require.Zero(t, m.Reachable(0x12ff8, 64, Write))
+	require.EqualValues(t, 64, m.Reachable(0x13000, 64, Write))
+	require.NoError(t, f.Truncate(0x1001))
+	require.EqualValues(t, 64, m.Reachable(0x11ff8, 64, Write))
+}
