@@ -107,8 +107,10 @@ func (t *runTable) put(r *costRun) {
 	}
 	(*p).runs = append((*p).runs, *r)
 	from := r.lo % emu.PageSize
-	for a := from; a < min(from+r.hi-r.lo, emu.PageSize); a++ {
-		(*p).of[a] = uint16(len((*p).runs))
+	of := (*p).of[from:min(from+r.hi-r.lo, emu.PageSize)]
+	of[0] = uint16(len((*p).runs))
+	for done := 1; done < len(of); done *= 2 { // which runs as wide as the host copies
+		copy(of[done:], of[:done])
 	}
 }
 
