@@ -258,3 +258,13 @@ func TestData(t *testing.T) { cgemutest.Run(t, cgemu.Command("`+cat+`", "data.tx
 	write("data.txt", "other data\n")
 	require.NotContains(t, test(), "(cached)")
 }
+
+// TestDamagedBaseline names the file, the line and what writes it anew.
+func TestDamagedBaseline(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll(filepath.Dir(Baseline), 0o755))
+	require.NoError(t, os.WriteFile(Baseline, []byte("x"), 0o644))
+	_, err := readBaseline()
+	require.ErrorContains(t, err, Baseline+":1: not BENCHMARK")
+	require.ErrorContains(t, err, "go test -cgemu.update")
+}

@@ -138,10 +138,15 @@ func (m *Manifest) config(b *Benchmark) (*cgemu.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(dir); b.Image == "" && err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("dir: %s is no directory", b.Dir)
-	} else if b.Image == "" && err != nil {
-		return nil, fmt.Errorf("dir: %s is not there", b.Dir)
+	if b.Image == "" {
+		switch info, err := os.Stat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("dir: %s is not there", b.Dir)
+		case err != nil:
+			return nil, fmt.Errorf("dir: %w", err)
+		case !info.IsDir():
+			return nil, fmt.Errorf("dir: %s is no directory", b.Dir)
+		}
 	}
 	program := b.Run[0]
 	switch {

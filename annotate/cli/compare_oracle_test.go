@@ -108,6 +108,19 @@ func TestOracleHTMLCompareControls(t *testing.T) {
 	b.Size(390, 844)
 	b.Is("true", `document.documentElement.scrollWidth <= innerWidth`)
 	b.Screenshot("page-compare-phone")
+
+	// Profiles of one name are told apart by their directories.
+	dir := t.TempDir()
+	text, err := os.ReadFile("testdata/html/old.out")
+	require.NoError(t, err)
+	var files []string
+	for _, name := range []string{"before", "after"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		files = append(files, filepath.Join(dir, name, "p.out"))
+		require.NoError(t, os.WriteFile(files[len(files)-1], text, 0o644))
+	}
+	b.Open(page(t, append([]string{"--diff"}, files...)...), "")
+	b.Is("before/p.out → after/p.out", `document.getElementById("about").textContent.split(" · ")[0]`)
 	b.Clean()
 }
 

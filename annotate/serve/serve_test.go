@@ -145,9 +145,13 @@ func TestGuard(t *testing.T) {
 
 // TestListen: nowhere but on loopback.
 func TestListen(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "", "127.0.0.1:x", "127.0.0.1:99999"} {
+	for address, want := range map[string]string{
+		"0.0.0.0:0": "is not loopback", ":0": "is not loopback", "[::]:0": "is not loopback", "192.0.2.1:0": "is not loopback",
+		"example.com:0": "is not loopback", "127.0.0.1": "HOST:PORT is expected", "": "HOST:PORT is expected",
+		"127.0.0.1:x": "listen tcp", "127.0.0.1:99999": "listen tcp",
+	} {
 		_, err := Listen(address)
-		require.Error(t, err, address)
+		require.ErrorContains(t, err, want, address)
 	}
 	ln, err := Listen("localhost:0")
 	require.NoError(t, err)

@@ -125,7 +125,8 @@ func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 		}
 		var old check.Baseline
 		if err == nil && c.against == "" {
-			old, err = c.oldBaseline(m) // may be a FIFO that nobody writes to, before signals wait for what is to be ended
+			// Signals still end cgemu as they do by default: opening a FIFO waits for who writes to it.
+			old, err = c.oldBaseline(m)
 		}
 		ctx = untilSignal()
 		if err == nil {

@@ -74,8 +74,8 @@ func compare(args []string) int {
 		return fail(exitFailed, err)
 	}
 	ctx := untilSignal()
-	var log cgemu.Config
-	if _, err := o.startLog(ctx, &log, os.Stderr); err != nil {
+	var logs cgemu.Config
+	if _, err := o.startLog(ctx, &logs, os.Stderr); err != nil {
 		return fail(exitFailed, err)
 	}
 	profiles := make([]*cgout.Profile, len(commands))
@@ -88,7 +88,7 @@ func compare(args []string) int {
 			return fail(exitFailed, fmt.Errorf("compare: %q is no command: %w", c, err))
 		}
 		var status int
-		profiles[i], status, err = o.countCommand(ctx, words, &log)
+		profiles[i], status, err = o.countCommand(ctx, words, &logs)
 		var by endSignal
 		switch {
 		case errors.As(context.Cause(ctx), &by):
@@ -105,19 +105,19 @@ func compare(args []string) int {
 	return 0
 }
 
-// countCommand runs a command, and returns what all of its processes counted. log has where messages go. With an error
-// comes the exit status.
-func (o *options) countCommand(ctx context.Context, words []string, log *cgemu.Config) (*cgout.Profile, int, error) {
+// countCommand runs a command, and returns what all of its processes counted. Where messages go is as in logs. With an
+// error comes the exit status.
+func (o *options) countCommand(ctx context.Context, words []string, logs *cgemu.Config) (*cgout.Profile, int, error) {
 	cfg, err := o.config(words)
 	if err != nil {
 		return nil, exitFailed, err
 	}
 	paths, err := o.find(words[0], cfg.Env)
 	if err != nil {
-		status, err := startFailure(words[0], err)
-		return nil, status, err
+		exit, err := startFailure(words[0], err)
+		return nil, exit, err
 	}
-	cfg.Log, cfg.Strace, cfg.Debug = log.Log, log.Strace, log.Debug
+	cfg.Log, cfg.Strace, cfg.Debug = logs.Log, logs.Strace, logs.Debug
 	var said strings.Builder
 	cfg.Stdin, cfg.Stdout, cfg.Stderr, cfg.HostStdio = nil, nil, &said, false
 	var parts []*cgout.Profile
@@ -129,8 +129,8 @@ func (o *options) countCommand(ctx context.Context, words []string, log *cgemu.C
 		}
 	}
 	if err != nil {
-		status, err := startFailure(words[0], err)
-		return nil, status, err
+		exit, err := startFailure(words[0], err)
+		return nil, exit, err
 	}
 	if s := status(ctx, res); s != 0 {
 		return nil, s, fmt.Errorf("%v\n%s", res.Exit, strings.TrimSpace(said.String()))

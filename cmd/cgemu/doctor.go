@@ -25,7 +25,7 @@ var doctorCommand = sync.OnceValue(func() *usage.Command {
 				"writes no file.",
 		},
 		Groups: []usage.Group{{Title: "Options", Options: []usage.Option{
-			flagOption("--selftest", "besides, run small programs some 230 times that are part of cgemu, and compare profiles and outputs with what they are on all hosts: "+
+			flagOption("--selftest", "besides, run small programs that are part of cgemu, some 230 times, and compare profiles and outputs with what they are on all hosts: "+
 				"about a minute where the interpreter executes them"),
 			flagOption("-h, --help", "print this"),
 		}}},

@@ -103,9 +103,7 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 	case x86.AtXlat:
 		return cutAddr(g, c.Regs[emu.RBX]+c.Regs[emu.RAX]&0xff) + emu.Addr(SegmentBase(c, g))
 	case x86.AtBitString:
-		shift := 64 - 8*int(g.OpSize)
-		index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-		return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3))
+		return bitStringAddr(c, g, 1)
 	case x86.AtVSIB:
 		return laneAddr(c, g, r)
 	}
@@ -115,9 +113,15 @@ func RefAddr(c *emu.CPU, g *Insn, r x86.Ref) emu.Addr {
 // BitStringAddr returns the address of what BT and its kin access of a bit string in memory: as many bytes as their
 // operands have, where RefAddr has the byte with the bit.
 func BitStringAddr(c *emu.CPU, g *Insn) emu.Addr {
+	return bitStringAddr(c, g, int64(g.OpSize))
+}
+
+// bitStringAddr returns the address of that part of a bit string, of size bytes, which has the bit that the register
+// tells: the string goes on beyond the operand, in both directions.
+func bitStringAddr(c *emu.CPU, g *Insn, size int64) emu.Addr {
 	shift := 64 - 8*int(g.OpSize)
 	index := int64(c.Regs[g.Args[1].Reg]) << shift >> shift
-	return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3&^(int64(g.OpSize)-1)))
+	return cutAddr(g, uint64(EffectiveAddr(c, g))+uint64(index>>3&^(size-1)))
 }
 
 // cutAddr cuts an address register to the size of g's addresses.

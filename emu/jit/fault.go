@@ -440,7 +440,7 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 // canonical to it may not be one to the host, whose is larger.
 func (e *Engine) beyondHost(f emu.Fault) emu.Fault {
 	g := &e.examined.Insn
-	if sem.Misaligned(e.cpu, g) { // which comes first
+	if sem.FaultsByAlignment(e.cpu, g) { // which comes first
 		return f
 	}
 	refs := guest.References(e.cpu, g, nil)

@@ -42,10 +42,7 @@ func bitTest(f func(x, bit uint64) uint64) semantics {
 		}
 		a, size := guest.EffectiveAddr(c, g), uint8(o.Size)
 		if g.Args[1].Kind == x86.ArgGPR {
-			a += emu.Addr(int64(signed(index, size)) >> 3 &^ int64(size-1))
-			if g.Mem.AddrSize == 4 {
-				a &= 1<<32 - 1
-			}
+			a = guest.BitStringAddr(c, g)
 		}
 		load := m.LoadToModify
 		if g.Op == x86.BT {

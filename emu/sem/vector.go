@@ -75,9 +75,9 @@ func misplaced(g *guest.Insn, a emu.Addr, size uint16) bool {
 	return g.Enc == x86.Legacy
 }
 
-// Misaligned reports whether g, whose memory operand is one of vectors or of 16 bytes, may not have it where it is:
-// that raises #GP whatever memory is there.
-func Misaligned(c *emu.CPU, g *guest.Insn) bool {
+// FaultsByAlignment reports whether g raises #GP, whatever memory is there, as its operand of 16 bytes or more has to
+// be aligned and is not.
+func FaultsByAlignment(c *emu.CPU, g *guest.Insn) bool {
 	for i := range g.NArgs {
 		if o := &g.Args[i]; o.Kind == x86.ArgMem && o.Size <= 64 && !g.Mem.VSIB {
 			return misplaced(g, guest.EffectiveAddr(c, g), o.Size)

@@ -109,7 +109,7 @@ func (t *runTable) put(r *costRun) {
 	from := r.lo % emu.PageSize
 	of := (*p).of[from:min(from+r.hi-r.lo, emu.PageSize)]
 	of[0] = uint16(len((*p).runs))
-	for done := 1; done < len(of); done *= 2 { // which runs as wide as the host copies
+	for done := 1; done < len(of); done *= 2 { // a run may be as long as the page
 		copy(of[done:], of[:done])
 	}
 }

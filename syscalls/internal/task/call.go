@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 	"github.com/cgemu/cgemu/syscalls/internal/uio"
@@ -183,35 +184,32 @@ const maxReported = 100
 // A messageSet is what messages have named: each is named once, and no more than maxReported.
 type messageSet[T comparable] map[T]bool
 
-// add reports whether a message is to name x. For the first one that is too many it calls full.
-func (s messageSet[T]) add(x T, full func()) bool {
+// add reports whether a message is to name x, or to say that x and what follows it are too many.
+func (s messageSet[T]) add(x T) (name, tooMany bool) {
 	if s[x] || len(s) > maxReported {
-		return false
+		return false, false
 	}
 	s[x] = true
-	if len(s) > maxReported {
-		full()
-		return false
-	}
-	return true
+	return len(s) <= maxReported, len(s) > maxReported
 }
 
 // reportMissing names an unsupported call.
 func (k *Kernel) reportMissing(nr uint64) {
-	full := func() {
-		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
-	}
-	if k.reported.add(nr, full) {
+	switch name, tooMany := k.reported.add(nr); {
+	case name:
 		k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
+	case tooMany:
+		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
 	}
 }
 
 // reportRefused names an instruction that is not supported, at an address.
 func (k *Kernel) reportRefused(what string, at emu.Addr) {
-	full := func() {
+	text := fmt.Sprintf("%s at %v", what, at)
+	switch name, tooMany := k.refused.add(text); {
+	case name:
+		k.Logf("%s is not supported; the program gets SIGILL", text)
+	case tooMany:
 		k.Logf("more than %d instructions are not supported; further ones are not named", maxReported)
-	}
-	if k.refused.add(fmt.Sprintf("%s at %v", what, at), full) {
-		k.Logf("%s at %v is not supported; the program gets SIGILL", what, at)
 	}
 }
