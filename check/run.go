@@ -117,7 +117,7 @@ func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config)
 		return nil, err
 	}
 	if x := res.Exit; x.Signal != 0 || x.Code != b.Status || x.Interrupted || x.Limit || x.Deadlock {
-		return nil, fmt.Errorf("%v, expected exit status %d%s", x, b.Status, lastLine(said.String()))
+		return nil, fmt.Errorf("%v, expected exit status %d%s", x, b.Status, lastLine(said.String())+lastLine(logged.String()))
 	}
 	profile := res.Profile
 	for _, c := range res.Children {

@@ -107,6 +107,9 @@ func (c *checkCommand) check(f *pflag.FlagSet) error {
 
 func (c *checkCommand) run(stdout io.Writer, args []string) (int, error) {
 	m, err := check.Load(c.manifest)
+	if err == nil && !c.merge {
+		err = checkHost()
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -70,6 +70,9 @@ func compare(args []string) int {
 	case err == nil && (o.record != "" || o.recording != nil):
 		err = errors.New("compare: not with --record and --replay")
 	}
+	if err == nil {
+		err = checkHost()
+	}
 	if err != nil {
 		return fail(exitFailed, err)
 	}

@@ -88,9 +88,10 @@ func (ft *FDTable) File(fd int) (File, linux.Errno) {
 
 // FreeFD is the lowest free descriptor at or above low.
 func FreeFD(t *task.Thread, low int) (int, linux.Errno) {
-	fds := Of(t).FDs
-	fd := fds.Lowest(low)
-	if fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles)) || uint64(fds.Lowest(0)) >= t.Kernel.HostFiles {
+	tf := Of(t)
+	fd := tf.FDs.Lowest(low)
+	tf.Call.atLimit = fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles))
+	if tf.Call.atLimit || uint64(tf.FDs.Lowest(0)) >= t.Kernel.HostFiles {
 		return -1, linux.EMFILE
 	}
 	return fd, 0

@@ -33,6 +33,10 @@ func TestHostsFiles(t *testing.T) {
 	for _, low := range []int{0, 100} {
 		_, e := add(low)
 		require.Equal(t, linux.EMFILE, e)
+		require.False(t, th.Files.AtLimit())
 	}
+	_, e = add(1024)
+	require.Equal(t, linux.EMFILE, e)
+	require.True(t, th.Files.AtLimit(), "its own limit")
 	require.EqualValues(t, 1024, th.Process.Limits[linux.RLIMIT_NOFILE].Cur)
 }

@@ -148,6 +148,9 @@ func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 		return
 	}
 	t.Kernel.noteUnsupported(t.Call.Nr, t.Kernel.entry(t.Call.Nr).Level, e)
+	if e == linux.EMFILE && !t.Files.AtLimit() {
+		t.Kernel.reportHostFiles(t.Call.Nr)
+	}
 	t.finish(ret, e)
 }
 
@@ -200,6 +203,15 @@ func (k *Kernel) reportMissing(nr uint64) {
 		k.Logf("system call %d (%s) is not supported; the program gets ENOSYS", nr, k.CallName(nr))
 	case tooMany:
 		k.Logf("more than %d system calls are not supported; further ones are not named", maxReported)
+	}
+}
+
+// reportHostFiles tells the user, once, that a call failed for want of descriptors of the host's: nothing that the
+// program sees says so.
+func (k *Kernel) reportHostFiles(nr uint64) {
+	if !k.fullOfFiles {
+		k.fullOfFiles = true
+		k.Logf("%s: the host has no descriptors for another file: the limit of open files, ulimit -n, is too low; the program gets EMFILE", k.CallName(nr))
 	}
 }
 

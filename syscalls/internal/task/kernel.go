@@ -183,8 +183,9 @@ type Kernel struct {
 	// reported has the numbers of the unsupported calls that messages have named, refused the instructions.
 	reported messageSet[uint64]
 	refused  messageSet[string]
-	// full says that a message has said that there was no room for another process.
-	full bool
+	// full says that a message has said that there was no room for another process, fullOfFiles that the host had no
+	// descriptors for another file.
+	full, fullOfFiles bool
 	// refusals counts the calls that ended for want of support, for UnsupportedCalls.
 	refusals map[refusal]uint64
 	// nextVgStack is the id that VALGRIND_STACK_REGISTER gave last.

@@ -78,6 +78,8 @@ type FileState interface {
 	Share(flags uint64) FileState
 	// Exec closes what execve(2) closes.
 	Exec(k *Kernel)
+	// AtLimit reports whether the thread's system call found no descriptor below RLIMIT_NOFILE.
+	AtLimit() bool
 	// EndCall lets go of the files that the thread's system call has held. The call is over.
 	EndCall(k *Kernel)
 	// Leave lets go of everything. The thread has ended.

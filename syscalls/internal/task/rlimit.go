@@ -33,17 +33,14 @@ var defaultLimits = [linux.RLIM_NLIMITS]rlimit{
 // MaxFiles is the hard limit of open files.
 const MaxFiles = 1 << 20
 
-// reservedFiles is how many of the host's descriptors cgemu itself may need.
+// reservedFiles is how many of the host's descriptors cgemu itself may need; where there are few, half of them.
 const reservedFiles = 256
 
 // hostFiles is how many files a process may have open whatever its limit is, since every open host file takes one of
 // the host's descriptors.
 func hostFiles() uint64 {
 	all := host.FileLimit()
-	if all > reservedFiles {
-		all -= reservedFiles
-	}
-	return min(all, MaxFiles)
+	return min(all-min(reservedFiles, all/2), MaxFiles)
 }
 
 // Encode is l as a struct rlimit64.
