@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -69,8 +68,6 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
-			case "hup": // or nohup(1) runs this test
-				return !signal.Ignored(syscall.SIGHUP), nil
 			case "race":
 				b, _ := debug.ReadBuildInfo()
 				return slices.Contains(b.Settings, debug.BuildSetting{Key: "-race", Value: "true"}), nil

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,10 +42,17 @@ var escapist = sync.OnceValues(func() (string, error) {
 
 var escapistDir string
 
-// A cleaned runs the tests and removes what they have built for all.
+// A cleaned runs the tests and removes what they have built for all. What they start ignores no signal that is to end
+// it, even if they were started so (nohup ignores SIGHUP, a shell SIGINT of what it starts in the background): a process
+// ignores what its parent ignored, not what it caught.
 type cleaned struct{ browsertest.Suite }
 
 func (m cleaned) Run() int {
+	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 	defer func() { os.RemoveAll(escapistDir) }()
 	return m.Suite.Run()
 }
