@@ -75,10 +75,11 @@ func stackSlot(disp int32) operand {
 	return operand{base: x86.RSP, index: x86.NoReg, disp: disp}
 }
 
-// Opcodes of MOV between a register and memory.
+// Opcodes of MOV between a register and memory, of MOVSXD from there.
 const (
 	opMovStore = 0x89
 	opMovLoad  = 0x8b
+	opMOVSXD   = 0x63
 )
 
 // emitPush translates PUSH: the host's would write to the host address in RSP. The

@@ -23,6 +23,8 @@ type operand struct {
 // emitPlain copies an instruction, making its memory operand the guest's.
 func (e *Engine) emitPlain(g *ginsn) {
 	switch {
+	case e.selfChecks && e.readsImmediate(g):
+		e.emitReadImmediate(g)
 	case !g.HasMem && g.NRefs == 0 && g.IgnoresRep():
 		e.byte(g.prefixes()...)
 		e.byte(g.Bytes[g.NPrefix:]...)

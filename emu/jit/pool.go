@@ -252,7 +252,7 @@ func (e *Engine) retire() {
 	e.forgetSimulated()
 	e.retireCalls()
 	clear(e.arena.words(stMeters, meters))
-	e.unbound = nil
+	e.unbound, e.rewritten = nil, nil
 	e.passing, e.cpu, e.resume, e.singleStep, e.runOffset, e.falls = nil, nil, 0, false, 0, false
 	e.interrupt.Store(false)
 	e.SetCounting(emu.CountAll)

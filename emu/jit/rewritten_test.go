@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -13,16 +14,16 @@ import (
 	"github.com/cgemu/cgemu/emu/tally"
 )
 
-// rewrites makes a function at RDI and calls it, RCX times: mov eax, the count; ret.
+// rewrites makes a function at RDI and calls it, RCX times: lea eax, [the count]; ret.
 const rewrites = `
-	c6 07 b8             # loop: mov byte [rdi], 0xb8
-	89 4f 01             # mov [rdi+1], ecx
-	c6 47 05 c3          # mov byte [rdi+5], 0xc3
+	c7 07 8d 04 25 00    # loop: mov dword [rdi], 0x25048d
+	89 4f 03             # mov [rdi+3], ecx
+	c6 47 07 c3          # mov byte [rdi+7], 0xc3
 	ff d7                # call rdi
 	48 01 c2             # add rdx, rax
 	48 01 df             # add rdi, rbx
 	48 ff c9             # dec rcx
-	75 e9                # jnz loop
+	75 e6                # jnz loop
 	0f 05                # syscall`
 
 // retained returns the bytes of Go objects that are in use.
@@ -105,4 +106,61 @@ func TestNoRoomForEntries(t *testing.T) {
 			require.Less(t, m.pos, farOff-maxBlockCode)
 		})
 	}
+}
+
+// changesImmediate stores what it complements of RCX into the function at RDI, and calls it, RCX times.
+const changesImmediate = `
+	89 cb                # loop: mov ebx, ecx
+	f7 d3                # not ebx
+	89 5f %02x           # mov [rdi+offset], ebx
+	ff d7                # call rdi
+	48 01 c2             # add rdx, rax
+	48 ff c9             # dec rcx
+	75 ef                # jnz loop
+	0f 05                # syscall`
+
+// TestRewrittenImmediates changes the immediates of MOVs, which takes few translations, and in the end another byte.
+func TestRewrittenImmediates(t *testing.T) {
+	const n = 1000
+	extended := func(x uint32) uint64 { return uint64(int64(int32(x))) }
+	for name, c := range map[string]struct {
+		function string
+		offset   int
+		result   func(uint32) uint64
+	}{
+		"mov eax, imm32":       {"b8 00 00 00 00 c3", 1, nil},
+		"mov eax, imm32 by C7": {"c7 c0 00 00 00 00 c3", 2, nil},
+		"mov r11d, imm32":      {"41 bb 00 00 00 00 4c 89 d8 c3", 2, nil},
+		"mov rax, simm32":      {"48 c7 c0 00 00 00 00 c3", 3, extended},
+		"mov r12, simm32":      {"49 c7 c4 00 00 00 00 4c 89 e0 c3", 3, extended},
+		"mov rax, imm64":       {"48 b8 00 00 00 00 00 00 00 00 c3", 2, nil},
+		"mov r13, imm64":       {"49 bd 00 00 00 00 00 00 00 00 4c 89 e8 c3", 2, nil},
+	} {
+		for _, at := range []emu.Addr{0x600000, 0x2_0000_0000} {
+			t.Run(fmt.Sprintf("%s at %v", name, at), func(t *testing.T) {
+				m := newMachine(t, fmt.Sprintf(changesImmediate, c.offset))
+				require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write | mem.Exec}, nil))
+				m.poke(at, c.function)
+				m.cpu.Regs[emu.RDI] = uint64(at)
+				m.turn(n)
+				var sum uint64
+				for i := range uint32(n) {
+					x := uint64(^(i + 1))
+					if c.result != nil {
+						x = c.result(^(i + 1))
+					}
+					sum += x
+				}
+				require.Equal(t, sum, m.cpu.Regs[emu.RDX])
+				require.EqualValues(t, n, m.counts()[at])
+				require.Less(t, len(m.all), 40)
+			})
+		}
+	}
+	m := newWriter(t, newMachine, fmt.Sprintf(changesImmediate, 1), "b8 00 00 00 00 c3")
+	m.turn(n)
+	m.poke(writtenPage, "05") // add eax, imm32
+	m.cpu.Regs[emu.RAX] = 7
+	m.turn(1)
+	require.EqualValues(t, 5, m.cpu.Regs[emu.RAX], "the sum of 7 and -2 in 32 bits")
 }

@@ -13,7 +13,8 @@ import (
 
 // Blocks that have instructions on an exempt page (mem.Space.Exempt) check themselves: in front of the first
 // instruction, and behind each one that may store, that the instructions that follow, as far as the next one that may,
-// are what they were.
+// are what they were. What programs change time and again, in trampolines and in caches that lie in code, is mostly the
+// immediate of a MOV: where a block has changed once these are read when they are executed, and not compared.
 
 // quietWords is how many words of the state block there are in which entries of such blocks are counted down, for pages
 // by number, until a page is guarded again.
@@ -64,10 +65,54 @@ func (e *Engine) codeChanged(x *exit) {
 			e.Invalidate(p, p+emu.PageSize)
 		}
 	}
-	if known && e.calls == nil {
+	switch first := e.noteRewritten(t.pc); {
+	case !known:
+	case first:
+		e.drop(t)
+		e.forgetRetained(t.pc) // they compare immediates
+		e.bury(t)
+	case e.calls == nil:
 		e.drop(t)
 		e.retain(t)
 	}
+}
+
+// maxRewritten bounds the blocks that are known to have changed: where there are more all begin anew.
+const maxRewritten = 1 << 14
+
+// noteRewritten notes that the block at pc has changed, and reports whether that is for the first time.
+func (e *Engine) noteRewritten(pc emu.Addr) (first bool) {
+	if e.rewritten[pc] {
+		return false
+	}
+	if e.rewritten == nil || len(e.rewritten) == maxRewritten {
+		e.rewritten = map[emu.Addr]bool{}
+	}
+	e.rewritten[pc] = true
+	return true
+}
+
+// readsImmediate reports whether g, of a block that checks itself, is a MOV whose immediate is read when g is executed.
+func (e *Engine) readsImmediate(g *ginsn) bool {
+	return g.Op == x86.MOV && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP && g.ImmLen >= 4 && g.OpSize >= 4 && e.rewritten[e.block[0].PC]
+}
+
+// emitReadImmediate emits such a MOV.
+func (e *Engine) emitReadImmediate(g *ginsn) {
+	reg := g.Args[0].Reg
+	e.store(slotA, reg)
+	from := e.pos
+	e.movImm(reg, uint64(g.PC)+uint64(g.ImmOff))
+	rex, op := rexW(reg, reg), byte(opMovLoad)
+	switch {
+	case g.OpSize == 4:
+		rex &^= 0x08 // W
+	case g.ImmLen == 4:
+		op = opMOVSXD
+	}
+	e.byte(prefixGS, rex, op)
+	e.memRM(reg, reg, 0)
+	e.saved(from, reg, slotA, 0)
 }
 
 // guardAgain makes the exempt pages of t guarded when they next hold code, since none of it has changed for long.
@@ -155,8 +200,12 @@ func (e *Engine) emitCodeCheck(i int) {
 		e.movImm(x86.RDX, uint64(at))
 		e.code = e.code[:0]
 		for next := at; k < end && e.block[k].PC == next; k++ {
-			e.code = append(e.code, e.block[k].Bytes...)
-			next = e.block[k].Next()
+			g := &e.block[k]
+			e.code = append(e.code, g.Bytes...)
+			if next = g.Next(); e.readsImmediate(g) {
+				e.code = e.code[:len(e.code)-int(g.ImmLen)]
+				next = 0 // the next instruction is behind what is not compared
+			}
 		}
 		for off := 0; off < len(e.code); {
 			off += e.emitCompare(e.code, off)
