@@ -117,8 +117,8 @@ func WriteFiles(ctx context.Context, path string, profile, insns func(io.Writer)
 	return errors.Join(err, writeFile(ctx, path, profile))
 }
 
-// IsSpecial reports whether path names something else than a regular file: a device or a pipe, into which
-// WriteFile writes, or a directory.
+// IsSpecial reports whether path names something else than a regular file: a device, a pipe or a descriptor
+// (/dev/stdout), into which WriteFile writes, or a directory.
 func IsSpecial(path string) bool { return outfile.IsSpecial(path) }
 
 // writeFile writes a file with Cachegrind's mode.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/internal/outfile"
 	"github.com/cgemu/cgemu/internal/version"
 )
 
@@ -144,12 +145,12 @@ func (o *options) startRecord(cfg *cgemu.Config, log io.Writer) error {
 	if o.record == "" {
 		return nil
 	}
+	if outfile.IsSpecial(o.record) {
+		return fmt.Errorf("--record: %s: a regular file is expected", o.record)
+	}
 	f, err := os.OpenFile(o.record, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("--record: %s: a regular file is expected", o.record)
 	}
 	cfg.Record = &cgemu.Recorder{File: f, Version: version.Number(), Options: o.kept}
 	if term.IsTerminal(int(os.Stdin.Fd())) {

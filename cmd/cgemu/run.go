@@ -21,6 +21,7 @@ import (
 	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/outfile"
 	"github.com/cgemu/cgemu/internal/spell"
 	"github.com/cgemu/cgemu/loader"
 	"github.com/cgemu/cgemu/syscalls"
@@ -115,7 +116,7 @@ func (o *options) outFiles(dumps bool) (*outFiles, error) {
 		return nil, err
 	}
 	if name := files.name(syscalls.DefaultPID); dumps && cgout.IsSpecial(name) {
-		return nil, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no regular file", name)
+		return nil, fmt.Errorf("--dump-instr: its file would lie beside %s, which is no file with a name", name)
 	}
 	return files, nil
 }
@@ -125,7 +126,7 @@ func (o *options) outFiles(dumps bool) (*outFiles, error) {
 func (o *options) startLog(ctx context.Context, cfg *cgemu.Config, terminal io.Writer) (io.Writer, error) {
 	logTo := terminal
 	if o.logFile != "" {
-		f, err := os.Create(o.logFile)
+		f, err := outfile.Create(o.logFile)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,6 @@
 // Package outfile writes files that are whole at every moment: a new file is written beside the old one and takes its
-// name when it is complete. What is no regular file, such as /dev/stdout or a FIFO, is written to directly.
+// name when it is complete. What is no regular file, such as a terminal or a FIFO, is written to directly, and so is
+// what a descriptor of this process refers to, by a name such as /dev/stdout: behind what others have written there.
 //
 // A process that is to end at once, by a signal, calls Abandon first, which leaves nothing half written behind.
 package outfile
@@ -27,11 +28,27 @@ const Grace = 500 * time.Millisecond
 // errNobody is why a special file could not be written before the time was up.
 var errNobody = errors.New("nobody reads it, and the run was interrupted")
 
-// IsSpecial reports whether path names something else than a regular file: a device or a pipe, into which
-// Write writes, or a directory.
+// IsSpecial reports whether path names something else than a regular file: a device, a pipe or a descriptor of this
+// process, into which Write writes, or a directory.
 func IsSpecial(path string) bool {
+	if _, ok := descriptorOf(path); ok {
+		return true
+	}
+	return isOther(path)
+}
+
+// isOther reports whether path is there and no regular file.
+func isOther(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular()
+}
+
+// Create opens a file for writing, empty, or what a descriptor of this process refers to, as it is.
+func Create(path string) (*os.File, error) {
+	if fd, ok := descriptorOf(path); ok && !isOther(path) {
+		return duplicate(fd, path)
+	}
+	return os.Create(path)
 }
 
 // Write calls write and makes what it writes the contents of the file. If anything fails, the old file stays as it was.
@@ -41,12 +58,12 @@ func IsSpecial(path string) bool {
 //
 // If path is no regular file, and ctx is done, nobody is waited for longer than Grace.
 func Write(ctx context.Context, path string, perm fs.FileMode, write func(io.Writer) error) error {
+	if IsSpecial(path) {
+		return cause(writeInto(ctx, path, write))
+	}
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		target = path
-	}
-	if IsSpecial(target) {
-		return cause(writeInto(ctx, target, write))
 	}
 	return cause(replace(target, perm, write))
 }
@@ -64,7 +81,7 @@ func cause(err error) error {
 	return err
 }
 
-// writeInto writes to what is no regular file.
+// writeInto writes to what IsSpecial says.
 func writeInto(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := openSpecial(ctx, path)
 	if err != nil {
@@ -79,15 +96,25 @@ func writeInto(ctx context.Context, path string, write func(io.Writer) error) er
 	return err
 }
 
-// openSpecial opens what is no regular file. It waits for the reader of a FIFO.
+// openSpecial opens what IsSpecial says. It waits for the reader of a FIFO.
 func openSpecial(ctx context.Context, path string) (*os.File, error) {
+	fd, open := descriptorOf(path)
+	if open && !isOther(path) {
+		return duplicate(fd, path)
+	}
 	var late <-chan time.Time
 	done := ctx.Done()
 	for {
 		// Without O_NONBLOCK nothing could end the wait, neither here nor in a write.
 		f, err := os.OpenFile(path, os.O_WRONLY|nonblock.Flag, 0)
-		if !errors.Is(err, syscall.ENXIO) || !isFIFO(path) {
+		switch {
+		case !errors.Is(err, syscall.ENXIO):
 			return f, err
+		case isFIFO(path):
+		case open: // a socket
+			return duplicate(fd, path)
+		default:
+			return nil, err
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):

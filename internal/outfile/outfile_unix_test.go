@@ -5,6 +5,7 @@ package outfile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -106,4 +107,43 @@ func TestFIFO(t *testing.T) {
 	require.True(t, IsSpecial(fifo))
 	require.NoError(t, Write(cancelled(), "/dev/null", 0o600, writes("x")))
 	require.ErrorIs(t, Write(context.Background(), "/dev/full", 0o600, writes("x")), syscall.ENOSPC)
+}
+
+// TestDescriptor writes to files by the names of descriptors, behind what is there.
+func TestDescriptor(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteString("before,")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(path, 0o640))
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(fmt.Sprintf("/dev/fd/%d", f.Fd()), link))
+	for _, name := range []string{fmt.Sprintf("/dev/fd/%d", f.Fd()), link} {
+		require.True(t, IsSpecial(name))
+		require.NoError(t, Write(context.Background(), name, 0o600, writes("written,")))
+	}
+	c, err := Create(link)
+	require.NoError(t, err)
+	_, err = c.WriteString("created,")
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	_, err = f.WriteString("behind")
+	require.NoError(t, err)
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "before,written,written,created,behind", string(got))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o640), info.Mode().Perm())
+
+	r, err := os.Open(path)
+	require.NoError(t, err)
+	defer r.Close()
+	require.ErrorIs(t, Write(context.Background(), fmt.Sprintf("/dev/fd/%d", r.Fd()), 0o600, writes("x")), syscall.EBADF)
+	require.False(t, IsSpecial(path))
+	require.False(t, IsSpecial(filepath.Join(dir, "none")))
+	require.Error(t, Write(context.Background(), "/dev/fd/999999", 0o600, writes("x")))
 }
