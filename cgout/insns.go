@@ -36,6 +36,9 @@ type Insns struct {
 // InsnsSuffix ends the name of a file of Insns.
 const InsnsSuffix = ".insns"
 
+// OldSuffix ends the name of a profile that a later run has set aside, perhaps with a number behind it.
+const OldSuffix = ".old"
+
 // insnsVersion is the format's.
 const insnsVersion = "2"
 

@@ -27,7 +27,7 @@ func Callers(name string, args []string, stdout, stderr io.Writer) int {
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)
 	}
-	o.files = values[1]
+	o.take(values[1], stderr)
 	return o.paged(usage, stderr, func(out io.Writer) error {
 		if o.diff && len(o.files) != 2 {
 			return usagef("argument --diff: requires exactly two profiles")

@@ -28,7 +28,7 @@ func Export(name string, args []string, stdout, stderr io.Writer) int {
 	}
 	values, stop, err := p.parse(args)
 	if err == nil && !stop {
-		o.files = values[0]
+		o.take(values[0], stderr)
 		err = o.export(x, out)
 	}
 	return finish(name, usage, err, out, stderr)

@@ -146,7 +146,7 @@ var mergeCommand = sync.OnceValue(func() *usage.Command {
 			"Writes the sum of profiles as a profile: of the processes of one run, or of several runs. It is Valgrind's cg_merge, and more.",
 		},
 		Examples: []usage.Row{
-			{Name: "cgemu merge -o all.out cachegrind.out.*", Text: "one profile of all processes of a run"},
+			{Name: "cgemu merge -o all.out cachegrind.out.????", Text: "one profile of all processes of a run"},
 		},
 		Groups: []usage.Group{
 			{Title: "Options", Options: append(slices.Clone(usageHelp), usage.Option{

@@ -73,7 +73,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	if err != nil || stop {
 		return finish(name, usage+p.why, err, out, stderr)
 	}
-	o.files = values[0]
+	o.take(values[0], stderr)
 	return o.paged(usage, stderr, func(out io.Writer) error { return o.run(out, usage, stderr) })
 }
 

@@ -90,7 +90,7 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 		err = needed(p.used, o.diff, "--diff", compareOptions...)
 	}
 	if err == nil && !stop {
-		o.files = values[0]
+		o.take(values[0], stderr)
 		var r *annotate.Report
 		if r, err = v.read(); err == nil { // signals end that as they do: a profile may be a FIFO that nobody writes to
 			ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

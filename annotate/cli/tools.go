@@ -117,7 +117,7 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 		err = needed(p.used, o.machine(), "a --format", "--derived")
 	}
 	if err == nil && !stop {
-		o.files = values[0]
+		o.take(values[0], stderr)
 		err = o.merge(output, out)
 	}
 	return finish(name, usage, err, out, stderr)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -21,6 +22,25 @@ var (
 	colorNames  = []string{"auto", "always", "never"}
 	treeNames   = []string{"none", "caller", "calling", "both"}
 )
+
+// take takes the names of profiles, which a pattern may have found, cachegrind.out.* say: counts by instruction, which
+// are read with the profile that they lie beside, and profiles of earlier runs are called much as those of the last one.
+func (o *options) take(names []string, stderr io.Writer) {
+	for _, name := range names {
+		if profile, insns := strings.CutSuffix(name, cgout.InsnsSuffix); !insns || !slices.Contains(names, profile) {
+			o.files = append(o.files, name)
+		}
+	}
+	earlier := slices.IndexFunc(o.files, isOld)
+	if earlier >= 0 && !o.diff && slices.ContainsFunc(o.files, func(name string) bool { return !isOld(name) }) {
+		fmt.Fprintf(stderr, "%s: %s is of an earlier run than others, and is added to them\n", o.program, o.files[earlier])
+	}
+}
+
+// isOld reports whether a run has set a profile aside: its name ends in .old, or .old.2 and so on.
+func isOld(name string) bool {
+	return strings.HasSuffix(strings.TrimRight(name, ".0123456789"), cgout.OldSuffix)
+}
 
 // profiles returns the operands.
 func (o *options) profiles() (list []annotate.Input) {

@@ -11,33 +11,57 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/syscalls"
 )
 
 // Process ids of guests are the same in every run, so that runs in one directory want the same files where names are
 // the default. What is of other runs is set aside then: it gets a name that ends in ".old".
 
-// oldSuffix ends the name of a profile that was set aside.
-const oldSuffix = ".old"
-
 // isDefault reports whether profiles have the names that they have if the user says nothing.
 func (f *outFiles) isDefault() bool { return f.format == defaultOut || f.format == callgrindOut }
 
-// find finds the files that are called as profiles are where names are the default.
+// find finds the files that are called as profiles are where names are the default. Valgrind's are called so, too, by
+// process ids of the host: guests' begin at 1000, and threads and processes without a profile leave gaps of maxGap at
+// most.
 func (f *outFiles) find() map[string]fs.FileInfo {
 	prefix, _, _ := strings.Cut(f.format, "%")
-	profile := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `[0-9]+(\.[0-9]+)?(-[0-9]+)?$`)
-	found := map[string]fs.FileInfo{}
+	profile := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `([0-9]+)(\.[0-9]+)?(-[0-9]+)?$`)
+	byPID := map[int]map[string]fs.FileInfo{}
 	entries, _ := os.ReadDir(".") // a profile cannot be written there, which is told then
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && profile.MatchString(e.Name()) {
-			found[e.Name()] = info
+		m := profile.FindStringSubmatch(e.Name())
+		if m == nil {
+			continue
+		}
+		pid, err := strconv.Atoi(m[1])
+		if info, err2 := e.Info(); err == nil && err2 == nil && info.Mode().IsRegular() {
+			if byPID[pid] == nil {
+				byPID[pid] = map[string]fs.FileInfo{}
+			}
+			byPID[pid][e.Name()] = info
+		}
+	}
+	found := map[string]fs.FileInfo{}
+	last := syscalls.DefaultPID
+	for _, pid := range slices.Sorted(maps.Keys(byPID)) {
+		switch {
+		case pid < syscalls.DefaultPID:
+		case pid > last+maxGap:
+			return found
+		default:
+			maps.Copy(found, byPID[pid])
+			last = pid
 		}
 	}
 	return found
 }
+
+// maxGap is how far the process id of a profile lies from that of the one before, if both are of one run.
+const maxGap = 1000
 
 // put writes the profile of a part, and sets aside what is of other runs. Messages go to log.
 func (f *outFiles) put(p part, cmd string, empty bool, log io.Writer, write func(name string) error) error {
@@ -70,15 +94,15 @@ func (f *outFiles) setAside(name, cmd string, empty, last bool, log io.Writer) e
 		return nil
 	}
 	if info, err := os.Lstat(name); err == nil && !unchanged(info, f.found[name]) && !unchanged(info, f.written[name]) {
-		to := freeName(name + oldSuffix)
+		to := freeName(name + cgout.OldSuffix)
 		fmt.Fprintf(log, "cgemu: another run has written %s meanwhile, the profile of %s: it is %s now\n", name, shorten(was), to)
 		return rename(name, to)
 	}
 	if !last || program(was) == program(cmd) && !(empty && !emptyFile(name)) {
 		return nil
 	}
-	fmt.Fprintf(log, "cgemu: %s was the profile of %s: it is %[1]s%[3]s now\n", name, shorten(was), oldSuffix)
-	return rename(name, name+oldSuffix)
+	fmt.Fprintf(log, "cgemu: %s was the profile of %s: it is %[1]s%[3]s now\n", name, shorten(was), cgout.OldSuffix)
+	return rename(name, name+cgout.OldSuffix)
 }
 
 // setAsideStale sets aside what earlier runs have left of processes that were not there in this one: it would be taken
@@ -93,13 +117,13 @@ func (f *outFiles) setAsideStale(log io.Writer) error {
 	if len(stale) == 0 {
 		return nil
 	}
-	what := stale[0] + " is of an earlier run: it is " + stale[0] + oldSuffix + " now"
+	what := stale[0] + " is of an earlier run: it is " + stale[0] + cgout.OldSuffix + " now"
 	if n := len(stale); n > 1 {
-		what = fmt.Sprintf("%s and %d more, up to %s, are of earlier runs: their names end in %s now", stale[0], n-1, stale[n-1], oldSuffix)
+		what = fmt.Sprintf("%s and %d more, up to %s, are of earlier runs: their names end in %s now", stale[0], n-1, stale[n-1], cgout.OldSuffix)
 	}
 	fmt.Fprintf(log, "cgemu: %s\n", what)
 	for _, name := range stale {
-		if err := rename(name, name+oldSuffix); err != nil {
+		if err := rename(name, name+cgout.OldSuffix); err != nil {
 			return err
 		}
 	}
