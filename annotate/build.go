@@ -472,13 +472,20 @@ func (r *Report) wantsAny(wanted func(Row) bool) func(Row) bool {
 	}
 }
 
-// finish fills in the files that have functions left.
+// finish fills in the files that have functions left, and the sources of those of which a table of lines has any.
 func (b *builder) finish() {
 	for _, f := range b.files {
 		if len(f.Functions) > 0 {
 			b.sources(f)
 			f.Lines = b.r.merged(f.Functions)
 			b.r.Files = append(b.r.Files, f.ReportFile)
+		}
+	}
+	if b.o.Top > 0 {
+		for _, l := range b.r.lineTable(b.o.Top) {
+			if f := b.files[l.file.Name]; len(f.Functions) == 0 && f.Text == nil {
+				b.sources(f)
+			}
 		}
 	}
 	slices.SortFunc(b.r.Files, func(x, y *ReportFile) int {

@@ -127,3 +127,22 @@ func TestFilesShared(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"one"}, r.Files[0].Text)
 }
+
+// TestTopLines has the hottest line in a function that is none of the first: its source is read, too.
+func TestTopLines(t *testing.T) {
+	p := cgout.New("Ir")
+	for line := 1; line <= 3; line++ {
+		p.Add("a.c", "f", line, 40)
+	}
+	p.Add("b.c", "g", 1, 100)
+	o := Defaults()
+	o.Top = 1
+	o.Files = fstest.MapFS{"a.c": text("one\ntwo\nthree\n"), "b.c": text("hot\n")}
+	r, err := New(o, Memory("p", p))
+	require.NoError(t, err)
+	require.Len(t, r.Functions, 1)
+	require.Len(t, r.Files, 1)
+	var out bytes.Buffer
+	require.NoError(t, r.WriteMarkdown(&out))
+	require.Contains(t, out.String(), "| `b.c:1` | `hot` |")
+}

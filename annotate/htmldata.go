@@ -404,6 +404,9 @@ func (w *rowWriter) counted(l placedLine) {
 	if w.r.Compare && l.OldLine != l.Line {
 		old = l.OldLine
 	}
+	if was, ok := w.f.OldLineText(l.ReportLine); ok {
+		w.row(NoLine, was, true, "", nil, l.OldLine)
+	}
 	w.row(l.Line, text, ok, runs, w.r.numbers(l.Row, w.f.Row), old)
 }
 
@@ -416,9 +419,12 @@ func (w *rowWriter) row(line int, text string, hasText bool, runs string, counts
 		b.WriteString("null")
 	}
 	b.WriteString(`,"` + runs + `"`)
-	if counts != nil {
+	switch {
+	case counts != nil:
 		b.WriteByte(',')
 		b.Write(counts)
+	case old != 0:
+		b.WriteString(",null")
 	}
 	if old != 0 {
 		b.WriteString("," + strconv.Itoa(old))

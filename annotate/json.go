@@ -279,6 +279,9 @@ func (j *jsonWriter) line(f *ReportFunction, l ReportLine) {
 	if text, ok := f.File.LineText(l); ok {
 		j.field("text", text)
 	}
+	if was, ok := f.File.OldLineText(l); ok {
+		j.field("oldText", was)
+	}
 	j.WriteByte('}')
 }
 

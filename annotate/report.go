@@ -127,6 +127,17 @@ func (f *ReportFile) LineText(l ReportLine) (string, bool) {
 	return text[n-1], true
 }
 
+// OldLineText returns what the text of a line was in the old source of a comparison, and false if that is not known or
+// what it is now.
+func (f *ReportFile) OldLineText(l ReportLine) (string, bool) {
+	if l.Line < 1 || l.OldLine < 1 || l.OldLine > len(f.OldText) {
+		return "", false
+	}
+	was := f.OldText[l.OldLine-1]
+	is, _ := f.LineText(l)
+	return was, was != is
+}
+
 // A Derived is a column worked out from the counts of a row.
 type Derived struct {
 	Name string // as in Options.Derived

@@ -176,9 +176,13 @@ func (r *Report) functionGrid() *grid {
 
 func (r *Report) lineGrid(top int) *grid {
 	g := newGrid(r, "line", "source")
+	blank := make([]string, len(r.cells(r.Total, r.Total)))
 	for _, l := range r.lineTable(top) {
 		text, _ := l.file.LineText(l.ReportLine)
 		g.add(r, l.Row, l.file.Row, l.place(), text)
+		if was, ok := l.file.OldLineText(l.ReportLine); ok {
+			g.textRow(r, blank, "was", was)
+		}
 	}
 	return g
 }
