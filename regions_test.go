@@ -4,6 +4,7 @@ package cgemu_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -389,4 +390,13 @@ func TestSimulationInRegions(t *testing.T) {
 		}
 		assert.Equal(t, n("Ir")+10*n("I1mr", "D1mr", "D1mw")+100*n("ILmr", "DLmr", "DLmw"), n("Cy"))
 	}
+}
+
+// TestUnqualified names a function without its package.
+func TestUnqualified(t *testing.T) {
+	var log strings.Builder
+	p := compile(t, "go", "build", "-o", "./testdata/goroutines")
+	_, err := cgemu.Run(t.Context(), cgemu.Config{Path: p, Args: []string{p}, Log: &log, Stdout: io.Discard, Regions: cgemu.Regions{Toggle: []string{"main"}}})
+	require.NoError(t, err)
+	assert.Equal(t, "cgemu: --toggle-collect=main: no function has this name; did you mean 'main.main'? ('*main' means all whose names end so)\n", log.String())
 }

@@ -150,11 +150,14 @@ func (r *runner) nameUnmatched() {
 	r.first.Unmatched = r.unmatched
 	for _, option := range r.unmatched {
 		_, pattern, _ := strings.Cut(option, "=")
-		if object, fn, found := r.objects.Inlined(pattern); found {
-			fmt.Fprintf(r.cfg.log(), "cgemu: %s: %s was inlined where it is called in %s: name the function that calls it, or keep it from being inlined "+
-				"(__attribute__((noinline)), #[inline(never)], //go:noinline); what it costs itself --inline=yes tells\n", option, fn, filepath.Base(object))
-		} else {
+		switch h, found := r.objects.Hint(pattern, r.hostPaths(r.programs)); {
+		case !found:
 			fmt.Fprintf(r.cfg.log(), "cgemu: %s: no program or library that was loaded has such a function\n", option)
+		case h.Qualified != "":
+			fmt.Fprintf(r.cfg.log(), "cgemu: %s: no function has this name; did you mean '%s'? ('*%s' means all whose names end so)\n", option, h.Qualified, pattern)
+		default:
+			fmt.Fprintf(r.cfg.log(), "cgemu: %s: %s was inlined where it is called in %s: name the function that calls it, or keep it from being inlined "+
+				"(__attribute__((noinline)), #[inline(never)], //go:noinline); what it costs itself --inline=yes tells\n", option, h.Inlined, filepath.Base(h.Object))
 		}
 	}
 }

@@ -25,6 +25,33 @@ func (f *Function) Matches(pattern string) bool {
 	return f.name != f.Symbol && (glob.Match(pattern, f.name) || glob.Match(pattern, withoutParameters(f.name)))
 }
 
+// Qualified returns the function's name without its parameters if a pattern is the end of it: a method, say, or one of
+// a namespace or package, without that. Arguments of templates need not be there.
+func (f *Function) Qualified(pattern string) (name string, ok bool) {
+	if name = dwarfmap.Demangled(f.Symbol); name != f.Symbol { // else Go's (*Server).Serve has none, for one
+		name = withoutParameters(name)
+	}
+	plain := withoutArguments(name)
+	return name, glob.Match("*::"+pattern, plain) || glob.Match("*."+pattern, plain)
+}
+
+// withoutArguments returns a name without the arguments of templates.
+func withoutArguments(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, c := range name {
+		switch {
+		case c == '<':
+			depth++
+		case c == '>' && depth > 0:
+			depth--
+		case depth == 0:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
 // withoutParameters returns the name of a C++ function without its parameter list and what
 // follows it.
 func withoutParameters(name string) string {

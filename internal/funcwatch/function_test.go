@@ -22,3 +22,19 @@ func TestFunctionMatches(t *testing.T) {
 		assert.Equal(t, tt.want, f.Matches(tt.pattern), "%q %q", tt.pattern, tt.symbol)
 	}
 }
+
+func TestQualified(t *testing.T) {
+	for _, tt := range []struct{ pattern, symbol, want string }{
+		{"f", "_ZN2ns1fEi", "ns::f"}, {"ns::f", "_ZN2ns1fEi", ""}, {"g", "_ZN2ns1fEi", ""},
+		{"fill", "_ZN2ns4GridIiE4fillEi", "ns::Grid<int>::fill"}, {"Grid::fill", "_ZN2ns4GridIiE4fillEi", "ns::Grid<int>::fill"},
+		{"bar", "_RNvC3foo3bar", "foo::bar"}, {"parse", "main.parse", "main.parse"}, {"Serve", "net/http.(*Server).Serve", "net/http.(*Server).Serve"},
+		{"parse*", "main.parseInt", "main.parseInt"},
+	} {
+		f := Function{Symbol: tt.symbol}
+		name, ok := f.Qualified(tt.pattern)
+		assert.Equal(t, tt.want != "", ok, "%q %q", tt.pattern, tt.symbol)
+		if ok {
+			assert.Equal(t, tt.want, name)
+		}
+	}
+}

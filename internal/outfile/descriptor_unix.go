@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// descriptorOf returns the descriptor of this process that path names, as /dev/stdout does and /dev/fd/3. What that
-// refers to may have a name of its own, where it cannot be found by way of /proc/self/fd/1: the descriptor's place in it
-// is the shell's, which goes on writing there.
+// descriptorOf returns the descriptor of this process that path names, as /dev/stdout does and /dev/fd/3. The file that
+// it refers to may have a name, too, but who opened it goes on writing at the descriptor's place in it.
 func descriptorOf(path string) (fd int, ok bool) {
 	const maxLinks = 40 // as Linux has it
 	for range maxLinks {

@@ -115,20 +115,43 @@ func (s *Objects) Paths() []string {
 	return slices.Compact(out)
 }
 
-// Inlined returns the file, and the name there, of a function that a pattern names (see Regions) and that was inlined,
-// by debug information.
-func (s *Objects) Inlined(pattern string) (object, function string, found bool) {
-	for _, id := range s.sorted() {
-		if o := s.files[id]; o != nil && !found {
-			o.InlinedSymbols(func(symbol string) bool {
-				if f := (funcwatch.Function{Symbol: symbol}); f.Matches(pattern) {
-					object, function, found = id.path, dwarfmap.Demangled(symbol), true
-				}
-				return !found
-			})
+// A Hint is what a pattern that matches no function (see Regions) may have meant in an object: a function that was
+// inlined, by debug information, or one whose name the pattern has in part, Qualified, the shortest of them.
+type Hint struct{ Object, Inlined, Qualified string }
+
+// Hint looks for what a pattern may have meant, in the objects at the paths of first before others.
+func (s *Objects) Hint(pattern string, first []string) (h Hint, found bool) {
+	ids := s.sorted()
+	slices.SortStableFunc(ids, func(a, b objectID) int {
+		return cmp.Compare(slices.Index(first, b.path), slices.Index(first, a.path))
+	})
+	for _, id := range ids {
+		o := s.files[id]
+		if o == nil {
+			continue
+		}
+		h = Hint{Object: id.path}
+		o.InlinedSymbols(func(symbol string) bool {
+			if f := (funcwatch.Function{Symbol: symbol}); f.Matches(pattern) {
+				h.Inlined = dwarfmap.Demangled(symbol)
+			}
+			return h.Inlined == ""
+		})
+		if h.Inlined != "" {
+			return h, true
+		}
+		o.Functions(func(_ uint64, symbol string) {
+			f := funcwatch.Function{Symbol: symbol}
+			name, ok := f.Qualified(pattern)
+			if ok && (h.Qualified == "" || cmp.Or(cmp.Compare(len(name), len(h.Qualified)), cmp.Compare(name, h.Qualified)) < 0) {
+				h.Qualified = name
+			}
+		})
+		if h.Qualified != "" {
+			return h, true
 		}
 	}
-	return object, function, found
+	return Hint{}, false
 }
 
 // sorted are the files that were opened, in order.
