@@ -24,7 +24,7 @@ var (
 )
 
 // take takes the names of profiles, which a pattern may have found, cachegrind.out.* say: counts by instruction, which
-// are read with the profile that they lie beside, and profiles of earlier runs are called much as those of the last one.
+// are read with the profile beside them, and profiles of earlier runs are called much as those of the last one.
 func (o *options) take(names []string, stderr io.Writer) {
 	for _, name := range names {
 		if profile, insns := strings.CutSuffix(name, cgout.InsnsSuffix); !insns || !slices.Contains(names, profile) {
