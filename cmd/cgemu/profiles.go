@@ -34,8 +34,8 @@ type keeper struct {
 	write, keep bool
 	kept        []kept
 	dumps       map[int]int // how many, by process
-	// others says that there were other processes than the first; counted is how many instructions all of them counted.
-	others  bool
+	// others is how many other processes than the first there were; counted is how many instructions all counted.
+	others  int
 	counted uint64
 	err     error // the first
 	ctx     context.Context
@@ -87,10 +87,16 @@ func (k *keeper) finish(res *cgemu.Result) {
 	k.live.add(res.Profile)
 	// The profile comes first: nobody may read the messages.
 	k.err = cmp.Or(k.err, k.put(res.PID, 0, res.Profile))
-	k.others = k.others || res.PID != syscalls.DefaultPID
+	if res.PID != syscalls.DefaultPID {
+		k.others++
+	}
 	k.counted += res.Profile.Totals()[0]
-	if k.write {
-		k.err = cmp.Or(k.err, k.o.report(k.log, res, k.others))
+	if !k.write {
+		return
+	}
+	k.err = cmp.Or(k.err, k.o.report(k.log, res, k.others > 0))
+	if k.others > 0 && res.PID == syscalls.DefaultPID && k.files.isDefault() && !k.o.quiet && k.o.compat == "" {
+		fmt.Fprintf(k.log, "==%d== (one of %d processes: cgemu annotate %s shows what all of them counted)\n", res.PID, k.others+1, k.files.all())
 	}
 }
 

@@ -24,6 +24,9 @@ import (
 // isDefault reports whether profiles have the names that they have if the user says nothing.
 func (f *outFiles) isDefault() bool { return f.format == defaultOut || f.format == callgrindOut }
 
+// all is a pattern for the profiles of a run's processes.
+func (f *outFiles) all() string { return strings.ReplaceAll(f.format, "%p", "????") }
+
 // find finds the files that are called as profiles are where names are the default. Valgrind's are called so, too, by
 // process ids of the host: guests' begin at 1000, and threads and processes without a profile leave gaps of maxGap at
 // most.
