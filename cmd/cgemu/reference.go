@@ -287,14 +287,14 @@ var checkReference = sync.OnceValue(func() *usage.Command {
 			}},
 			{Title: "Reports", Options: []usage.Option{
 				{Names: []string{"--report"}, Arg: "FORMAT=FILE", Values: reportFormats(), Text: "write a report to FILE as well (repeatable): " + strings.Join(check.Formats, ", ") +
-					" (github are annotations, codequality is GitLab's); FILE is - for standard output, instead of the text"},
+					" (github are annotations, codequality is GitLab's); FILE is - for standard output: github beside the text, others instead of it"},
 				flagOption("-h, --help", "print this"),
 			}},
 		},
 		Operands: usage.Files,
 		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 			{Name: "0", Text: "nothing went beyond its limit"},
-			{Name: "1", Text: "something went beyond its limit"},
+			{Name: "1", Text: "something went beyond its limit, or the baseline lacks something"},
 			{Name: "2", Text: "something could not be measured, or the command line is wrong"},
 		}}},
 		SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
