@@ -87,7 +87,9 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 	defer o.closeImages()
 	usage := fmt.Sprintf(viewUsage, name)
 	if err == nil && !stop {
-		err = needed(p.used, o.diff, "--diff", compareOptions...)
+		if err = needed(p.used, o.diff, "--diff", compareOptions...); err == nil {
+			err = v.checkAddress()
+		}
 	}
 	if err == nil && !stop {
 		o.take(values[0], stderr)
@@ -99,6 +101,14 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return finish(name, usage+p.why, err, out, stderr)
+}
+
+// checkAddress refuses an address at which nothing is served.
+func (v *view) checkAddress() error {
+	if err := serve.CheckAddress(v.listen); err != nil {
+		return usagef("argument --listen: %v", err)
+	}
+	return nil
 }
 
 // read makes the report.

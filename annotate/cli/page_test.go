@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/annotate/serve"
 )
 
 // TestView: the address is printed, the page is there with what annotate's options say, and it is over when it is to
@@ -57,6 +60,9 @@ func TestView(t *testing.T) {
 func TestViewErrors(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.out")
 	require.NoError(t, os.WriteFile(bad, []byte("cmd: x\nevents: Ir\nwhat\n"), 0o644))
+	taken, err := net.Listen("tcp", serve.DefaultAddress)
+	require.NoError(t, err)
+	defer taken.Close()
 	for _, tt := range []struct {
 		want   string
 		status int
@@ -64,7 +70,9 @@ func TestViewErrors(t *testing.T) {
 	}{
 		{"bad.out:3: malformed line: what", 1, []string{bad}},
 		{"No such file", 1, []string{"none.out"}},
-		{"--listen: 0.0.0.0:0 is not loopback", 1, []string{"--listen=0.0.0.0:0", "testdata/page/old.out"}},
+		{"argument --listen: 0.0.0.0:0 is not loopback", 2, []string{"--listen=0.0.0.0:0", "testdata/page/old.out"}},
+		{"argument --listen: localhost:x: \"x\" is no port", 2, []string{"--listen=localhost:x", "none.out"}},
+		{"--listen: listen tcp", 1, []string{"--listen=" + taken.Addr().String(), "testdata/page/old.out"}},
 		{"argument --diff: needs two profiles", 2, []string{"--diff", "testdata/page/old.out"}},
 		{"required", 2, nil},
 		{"argument --match: needs --diff", 2, []string{"--match=exact", "testdata/page/old.out"}},

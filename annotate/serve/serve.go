@@ -46,14 +46,25 @@ type Server struct {
 // DefaultAddress is a free port of loopback.
 const DefaultAddress = "127.0.0.1:0"
 
-// Listen returns a listener on an address HOST:PORT, which has to be loopback's.
-func Listen(address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
+// CheckAddress returns what is wrong with an address HOST:PORT, which has to be loopback's.
+func CheckAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: HOST:PORT is expected, as in %s", err, DefaultAddress)
+		return fmt.Errorf("%w: HOST:PORT is expected, as in %s", err, DefaultAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%s is not loopback: the page is for this host only; 127.0.0.1:PORT with ssh -L shows it elsewhere", address)
+		return fmt.Errorf("%s is not loopback: the page is for this host only; 127.0.0.1:PORT with ssh -L shows it elsewhere", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%s: %q is no port (0 to 65535)", address, port)
+	}
+	return nil
+}
+
+// Listen returns a listener on an address that CheckAddress lets pass.
+func Listen(address string) (net.Listener, error) {
+	if err := CheckAddress(address); err != nil {
+		return nil, err
 	}
 	ln, err := net.Listen("tcp", address)
 	if err != nil {

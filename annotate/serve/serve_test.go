@@ -148,7 +148,7 @@ func TestListen(t *testing.T) {
 	for address, want := range map[string]string{
 		"0.0.0.0:0": "is not loopback", ":0": "is not loopback", "[::]:0": "is not loopback", "192.0.2.1:0": "is not loopback",
 		"example.com:0": "is not loopback", "127.0.0.1": "HOST:PORT is expected", "": "HOST:PORT is expected",
-		"127.0.0.1:x": "listen tcp", "127.0.0.1:99999": "listen tcp",
+		"127.0.0.1:x": `"x" is no port`, "127.0.0.1:99999": `"99999" is no port`, "127.0.0.1:": `"" is no port`,
 	} {
 		_, err := Listen(address)
 		require.ErrorContains(t, err, want, address)

@@ -26,7 +26,7 @@ func (o *options) fetchDebug(cfg *cgemu.Config, log io.Writer) error {
 	case err != nil:
 		return fmt.Errorf("--debuginfod: %w", err)
 	case o.root != "" || o.readOnly || o.overlay:
-		return errors.New("--debuginfod: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep it from the network")
+		return errors.New("--debuginfod: not with " + wallOptions + ", whose walls keep it from the network")
 	case debuginfod.DefaultDir() == "":
 		return errors.New("--debuginfod: there is no place for files: set HOME or XDG_CACHE_HOME")
 	}

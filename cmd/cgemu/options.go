@@ -317,7 +317,11 @@ func (o *options) check() error {
 const separatingEngine = "interp"
 
 // walled reports whether something keeps the guest from files of the host. A --bind alone hides and keeps nothing.
+// The options that ask for that are wallOptions.
 func (o *options) walled() bool { return o.root != "" || o.readOnly || o.overlay }
+
+// wallOptions are the options with which a run is walled, as messages and the manual name them.
+const wallOptions = "--root, --image, --isolate, --overlay, --read-only, --replay and --sandbox"
 
 // findEngine checks the engine's name, and chooses the CPU that it can show.
 func (o *options) findEngine() error {

@@ -139,6 +139,30 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
+// TestWallOptions has the options with which a run is walled be those that the manual names, at --view and --debuginfod.
+func TestWallOptions(t *testing.T) {
+	walling := map[string]string{"--root": "=.", "--image": "=x.tar", "--replay": ""} // with values; --replay reads a recording
+	for _, o := range runCommand().Options() {
+		name := o.Names[0]
+		value, ok := walling[name]
+		if !ok && (o.Arg != "" && !o.Optional || o.Values != nil) {
+			continue
+		}
+		parsed, _, err := parseOptions([]string{name + value, "prog"})
+		if name != "--replay" && (err != nil || !parsed.walled()) || name == "--verify" { // which takes an overlay as part of what it does
+			require.False(t, ok, name)
+			continue
+		}
+		require.Contains(t, wallOptions, name)
+		walling[name] = value
+	}
+	require.Equal(t, len(walling), strings.Count(wallOptions, "--"))
+	manual, err := os.ReadFile("../../docs/manual.md")
+	require.NoError(t, err)
+	quoted := regexp.MustCompile(`--[a-z-]+`).ReplaceAllString(wallOptions, "`$0`")
+	require.Equal(t, 2, strings.Count(string(manual), "Not with "+quoted), "the manual does not say: not with %s", quoted)
+}
+
 // TestManual has the manual name every option.
 func TestManual(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/manual.md")

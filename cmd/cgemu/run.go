@@ -76,7 +76,7 @@ func run(args []string) int {
 		return fail(exitFailed, err)
 	}
 	if o.view != "" && o.walled() {
-		return fail(exitFailed, errors.New("--view: not with --root, --image, --read-only, --overlay and --sandbox, whose walls keep the page's server from its work: cgemu view shows the profile"))
+		return fail(exitFailed, errors.New("--view: not with "+wallOptions+", whose walls keep the page's server from its work: cgemu view shows the profile"))
 	}
 	if err := o.fetchDebug(&cfg, logTo); err != nil {
 		return fail(exitFailed, err)
