@@ -55,14 +55,15 @@ func ParseGeometry(s string) (Geometry, error) {
 	return g, nil
 }
 
-// Check returns what is wrong with g, in Cachegrind's words and order.
+// Check returns what is wrong with g, in Cachegrind's words and order. Its last message, "cache associativity > (size /
+// line size)", is left out: then the number of sets is no whole number, which is found before.
 func (g Geometry) Check() error {
 	switch {
 	case g.Line == 0:
 		return errors.New("cache line size is zero")
 	case g.Assoc == 0:
 		return errors.New("cache associativity is zero")
-	case g.Size%(g.Line*g.Assoc) != 0, !powerOfTwo(g.Size / g.Line / g.Assoc):
+	case g.Size%g.Line != 0, g.Size/g.Line%g.Assoc != 0, !powerOfTwo(g.Size / g.Line / g.Assoc): // more ways than lines, too
 		return errors.New("cache set count is not a power of two")
 	case !powerOfTwo(g.Line):
 		return errors.New("cache line size is not a power of two")
@@ -70,8 +71,6 @@ func (g Geometry) Check() error {
 		return fmt.Errorf("cache line size is too small (at least %d)", minLine)
 	case g.Size <= g.Line:
 		return errors.New("cache size <= line size")
-	case g.Assoc > g.Size/g.Line:
-		return errors.New("cache associativity > (size / line size)")
 	}
 	return nil
 }

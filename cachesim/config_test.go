@@ -1,6 +1,9 @@
 package cachesim
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -40,6 +43,7 @@ func TestParseGeometry(t *testing.T) {
 		{"32769,8,64", Geometry{}, "cache set count is not a power of two"},
 		{"98304,8,64", Geometry{}, "cache set count is not a power of two"},
 		{"256,8,64", Geometry{}, "cache set count is not a power of two"},
+		{"1024,1024,64", Geometry{}, "cache set count is not a power of two"},
 		{"-32768,8,64", Geometry{}, "cache set count is not a power of two"},
 		{"24576,8,48", Geometry{}, "cache line size is not a power of two"},
 		{"4096,-8,-64", Geometry{}, "cache line size is not a power of two"},
@@ -56,6 +60,26 @@ func TestParseGeometry(t *testing.T) {
 		require.Equal(t, tt.want, got)
 		require.Equal(t, tt.text, got.String())
 	}
+}
+
+// TestManual has the manual list the messages about a cache, and no others.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../docs/manual.md")
+	require.NoError(t, err)
+	_, text, ok := strings.Cut(string(manual), "\n### Caches that are refused\n")
+	require.True(t, ok)
+	text, _, _ = strings.Cut(text, "\n## ")
+	source, err := os.ReadFile("config.go")
+	require.NoError(t, err)
+	var listed, said []string
+	for _, m := range regexp.MustCompile("`(cache [^`]*)`").FindAllStringSubmatch(text, -1) {
+		listed = append(listed, m[1])
+	}
+	for _, m := range regexp.MustCompile(`New\("(cache [^"]*)"|Errorf\("(cache [^"]*) \(`).FindAllStringSubmatch(string(source), -1) {
+		said = append(said, m[1]+m[2])
+	}
+	require.NotEmpty(t, listed)
+	require.ElementsMatch(t, listed, said)
 }
 
 func TestConfigCheck(t *testing.T) {

@@ -45,7 +45,7 @@ type Manifest struct {
 
 // A Benchmark is a program that is run.
 type Benchmark struct {
-	// Name is unique, and without blanks: it begins the lines of the baseline.
+	// Name is unique, and without blanks and #: it begins the lines of the baseline.
 	Name string `toml:"name"`
 	// Group is a name for several benchmarks.
 	Group string `toml:"group"`
