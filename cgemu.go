@@ -89,7 +89,7 @@ type Config struct {
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
 	Engine string
-	// CPU names the guest's CPU model: v1, v2, v3 or valgrind; "" is the engine's default, v3 where it has that.
+	// CPU names the guest's CPU model: v1, v2, v3, v4 or valgrind; "" is the engine's default, v3 where it has that.
 	CPU string
 	// CPUs is how many of them it sees, 0 for one.
 	CPUs int

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,50 @@ func TestPlan(t *testing.T) {
 			assert.Contains(t, string(text), "`"+pkg+"`", "the plan has no such package")
 		}
 	}
+}
+
+// TestPromises has each package that others can import be one of those that docs/manual.md promises to keep as they
+// are, or say in its comment that it may change.
+func TestPromises(t *testing.T) {
+	manual, err := os.ReadFile("docs/manual.md")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(manual), "These packages stay as they are documented: ")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, ".")
+	var kept []string
+	for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(list, -1) {
+		kept = append(kept, m[1])
+	}
+	for pkg := range allowed {
+		name, comment := packageComment(t, pkg)
+		if name == "main" || slices.Contains(strings.Split(pkg, "/"), "internal") {
+			continue
+		}
+		if pkg == "." {
+			pkg = name
+		}
+		own := strings.Contains(comment, "The package is cgemu's own: what it promises may change.")
+		assert.NotEqual(t, own, slices.Contains(kept, pkg), "%s: either the manual lists it, or its comment says that it may change", pkg)
+		kept = slices.DeleteFunc(kept, func(s string) bool { return s == pkg })
+	}
+	assert.Empty(t, kept, "the manual lists packages that are not there")
+}
+
+// packageComment returns the name and the comment of the package in a directory.
+func packageComment(t *testing.T, dir string) (name, comment string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		if name = tree.Name.Name; tree.Doc != nil {
+			return name, strings.Join(strings.Fields(tree.Doc.Text()), " ")
+		}
+	}
+	return name, ""
 }
 
 // TestGenerate knows the test that compares what each of the go:generate directives makes with what is there: make

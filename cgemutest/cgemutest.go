@@ -62,6 +62,9 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 // "" for nothing at all. What moved them is in the test's log. With -cgemu.update they are written there instead, and
 // those of functions that are gone are taken out. What is gone below a function that is still there (t.Run) is taken
 // out if all tests run, without -run, -skip and -short.
+//
+// The program's environment is empty unless cmd.Env has variables. The command cgemu gives it three, so it counts
+// some more.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 	t.Helper()
 	return checkCommand(t, cmd, commandOf(cmd.Args), limit, func(err error) string { return fmt.Sprintf("%v: %v", cmd, err) })

@@ -3,6 +3,8 @@
 // contract of an engine. It executes nothing itself.
 //
 // Addresses are guest virtual addresses; a host pointer is never stored as one.
+//
+// The package is cgemu's own: what it promises may change.
 package emu
 
 import "fmt"

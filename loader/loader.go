@@ -12,6 +12,8 @@
 // Files come from outside and are not trusted. Load checks every header before
 // anything is mapped; what it refuses it names, in an *Error that carries the
 // reason for execve's errno as well.
+//
+// The package is cgemu's own: what it promises may change.
 package loader
 
 import (

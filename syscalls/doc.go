@@ -16,6 +16,8 @@
 // A handler returns a result and an error; Thread.finish of package task alone turns the pair into RAX. A handler that
 // cannot finish returns what task.Thread.Block returns: the thread waits, and the function that Block was given goes on
 // with the call.
+//
+// The package is cgemu's own: what it promises may change.
 package syscalls
 
 //go:generate go test -run ^TestSupportTable$ -update .

@@ -5,6 +5,8 @@
 // has to name the server by a loopback name (or a page elsewhere could have its own name lead here), and one that ends
 // the run has to come from the page. A request names files by their numbers in the report, so no path comes from
 // outside.
+//
+// The package is cgemu's own: what it promises may change.
 package serve
 
 import (

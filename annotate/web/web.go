@@ -1,5 +1,7 @@
 // Package web is what the page of `make web` asks for: reports of profiles that were dropped on it, with the sources
 // dropped beside them. It knows nothing of browsers; cmd/cgemu-web is the program in the page.
+//
+// The package is cgemu's own: what it promises may change.
 package web
 
 import (

@@ -11,4 +11,6 @@
 // To run code natively takes linux/amd64. So what CPUs did is recorded as well, in testdata/recorded-VENDOR.gz, and the
 // interpreter is compared with that on all hosts (TestRecorded). With -tags oracles every operand shape of every form
 // is tried, without it a sample.
+//
+// The package is cgemu's own: what it promises may change.
 package enginetest

@@ -26,4 +26,6 @@
 //
 // Host addresses appear as arena offsets: the state block, the counters and the code
 // lie in one mapping and reach each other RIP-relative.
+//
+// The package is cgemu's own: what it promises may change.
 package jit

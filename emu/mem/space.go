@@ -15,6 +15,8 @@
 // execute there (exempt.go).
 //
 // A Space is not safe for concurrent use.
+//
+// The package is cgemu's own: what it promises may change.
 package mem
 
 import (

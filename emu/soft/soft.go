@@ -27,4 +27,6 @@
 //
 // Invalid operands do not lead to an error: as in hardware the Result has a
 // flag and a default value.
+//
+// The package is cgemu's own: what it promises may change.
 package soft

@@ -10,4 +10,6 @@
 // With caches or branches simulated, the hook and another one for data references also append to
 // a ring, which Go reads when it is full. (See RATIONALE.md, "Why does the Unicorn engine hook
 // every instruction?")
+//
+// The package is cgemu's own: what it promises may change.
 package unicorn

@@ -11,6 +11,8 @@
 // differ the row in insns.txt says so.
 //
 // Only 64-bit mode is decoded. Source: Intel SDM Vol. 2, AMD APM Vol. 3 to 5.
+//
+// The package is cgemu's own: what it promises may change.
 package x86
 
 import "errors"

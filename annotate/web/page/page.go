@@ -1,5 +1,7 @@
 // Package page writes the page of `make web`: one file of HTML that has all it needs, the program for profiles among
 // it.
+//
+// The package is cgemu's own: what it promises may change.
 package page
 
 import (
