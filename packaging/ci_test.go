@@ -174,6 +174,81 @@ func TestAction(t *testing.T) {
 	require.Equal(t, "status=2\n", output)
 }
 
+// TestWorkflow does the steps of the workflow that docs/tasks.md has for pull requests, for one that makes a program
+// slower.
+func TestWorkflow(t *testing.T) {
+	if here != targets[0] {
+		t.Skip("programs run on " + targets[0].String() + " only")
+	}
+	text, err := os.ReadFile("../docs/tasks.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(text), "\n## GitHub\n\n")
+	require.True(t, ok)
+	source, _, _ := strings.Cut(rest, "\n\n")
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses, Run, If string
+				With          map[string]any
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(source), &workflow), source)
+	steps := workflow.Jobs["counts"].Steps
+	require.Len(t, steps, 6)
+	require.Equal(t, map[string]any{"fetch-depth": 0}, steps[0].With)
+
+	dir, temp := workplace(t), t.TempDir()
+	manifest, err := os.ReadFile(filepath.Join(dir, "one.toml"))
+	require.NoError(t, err)
+	prog := filepath.Join(dir, "one", "prog")
+	slower, err := os.ReadFile(filepath.Join(dir, "more", "prog"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgemu.toml"), append([]byte("build = ['true']\n"), manifest...), 0o644))
+	commit := "git add -A && git -c user.name=a -c user.email=a@b commit -qm x"
+	env := []string{"PATH=" + os.Getenv("PATH")}
+	status, out := runScript(t, dir, "git init -qb main && "+commit+" && git update-ref refs/remotes/origin/main HEAD && git checkout -qb topic", env)
+	require.Zero(t, status, out)
+	require.NoError(t, os.WriteFile(prog, slower, 0o755))
+	status, out = runScript(t, dir, commit, env)
+	require.Zero(t, status, out)
+
+	// What the second step checks out is this repository, which the third one's Go builds.
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(root, strings.TrimPrefix(fmt.Sprint(steps[2].With["go-version-file"]), "cgemu/")))
+	require.FileExists(t, filepath.Join(root, strings.TrimPrefix(fmt.Sprint(steps[2].With["cache-dependency-path"]), "cgemu/")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "cgemu"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgemu", "Makefile"), []byte("build:\n\tcd '"+root+"' && CGO_ENABLED=0 go build -trimpath -o '$(CURDIR)/bin/cgemu' ./cmd/cgemu\n"), 0o644))
+	env = append(env, "GITHUB_BASE_REF=main", "GITHUB_PATH="+temp+"/path", "GITHUB_STEP_SUMMARY="+temp+"/summary")
+	env = append(env, goCaches(t)...)
+	status, out = runScript(t, dir, steps[3].Run, env)
+	require.Zero(t, status, out)
+	bin, err := os.ReadFile(temp + "/path")
+	require.NoError(t, err)
+	env[0] = "PATH=" + strings.TrimSpace(string(bin)) + ":" + os.Getenv("PATH")
+	status, out = runScript(t, dir, steps[4].Run, env)
+	require.Equal(t, 1, status, out)
+	require.Contains(t, out, "REGRESSION")
+	require.Contains(t, out, "::error title=cgemu check")
+	require.Equal(t, "always()", steps[5].If)
+	status, out = runScript(t, dir, steps[5].Run, env)
+	require.Zero(t, status, out)
+	summary, err := os.ReadFile(temp + "/summary")
+	require.NoError(t, err)
+	require.Contains(t, string(summary), "| b |")
+}
+
+// goCaches are the variables that say where the go command keeps what it has: scripts have another home.
+func goCaches(t *testing.T) (env []string) {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		out, err := exec.Command("go", "env", name).Output()
+		require.NoError(t, err)
+		env = append(env, name+"="+strings.TrimSpace(string(out)))
+	}
+	return env
+}
+
 // TestInstall has nothing be installed of which the checksum is another.
 func TestInstall(t *testing.T) {
 	url, sum := serve(t)
