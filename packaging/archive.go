@@ -21,17 +21,10 @@ var small = []string{"completion", "help", "debug", "version"}
 // completions are the scripts for shells, by the names under which the shells look for them.
 var completions = map[string]string{"bash": "cgemu.bash", "zsh": "_cgemu", "fish": "cgemu.fish"}
 
-// documents are files of the repository that archives have, too.
-var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/manual.md", "docs/install.md", "include/cgemu.h", "include/cgemu.rs"}
-
 // commonFiles returns what is in every archive besides the program, sorted.
 func (r *release) commonFiles(map[target][]byte) (list []file, err error) {
-	for _, name := range documents {
-		data, err := os.ReadFile(filepath.Join(r.Source, name))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, file{name, data, 0o644})
+	if list, err = r.documents(); err != nil {
+		return nil, err
 	}
 	pages, err := r.commands()
 	if err != nil {

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +45,94 @@ func TestArchive(t *testing.T) {
 	}
 	_, err = r.Next()
 	require.ErrorIs(t, err, io.EOF)
+}
+
+// TestDocuments has the links of each document lead to something, in an archive and in packages.
+func TestDocuments(t *testing.T) {
+	r := &release{Source: "..", Version: "1.2.3", Commit: "0123-dirty", Time: time.Unix(0, 0)}
+	list, err := r.documents()
+	require.NoError(t, err)
+	again, err := r.documents()
+	require.NoError(t, err)
+	require.Equal(t, list, again)
+	r.Files = append(list, file{"man/man1/cgemu.1", nil, 0o644}, file{"completions/_cgemu", nil, 0o644})
+	archive, size := map[string]file{}, 0
+	for _, f := range list {
+		archive["/"+f.Name] = f
+		size += len(f.Data)
+	}
+	require.Less(t, size, 1<<20, "documents and examples of all archives")
+	for _, name := range []string{"/README.md", "/docs/manual.md", "/docs/install.md", "/docs/tasks.md", "/examples/c/words.c", "/examples/c/cgemu.toml", "/include/cgemu.h"} {
+		require.Contains(t, archive, name)
+	}
+	deb, rpm := r.placed("deb", nil), r.placed("rpm", nil)
+	require.Contains(t, deb, "/usr/share/doc/cgemu/docs/install.md")
+	require.Contains(t, deb, "/usr/share/doc/cgemu/examples/c/words.c")
+	require.Contains(t, deb, "/usr/share/zsh/vendor-completions/_cgemu")
+	require.Contains(t, rpm, "/usr/share/licenses/cgemu/LICENSE")
+	require.Contains(t, string(deb[docDir+"README.md"].Data), "[LICENSE](copyright)")
+	require.Contains(t, string(rpm[docDir+"README.md"].Data), "[LICENSE](../../licenses/cgemu/LICENSE)")
+	for kind, files := range map[string]map[string]file{"archive": archive, "deb": deb, "rpm": rpm} {
+		documents, relative, onTheWeb := 0, 0, 0
+		for name, f := range files {
+			if path.Ext(name) != ".md" {
+				continue
+			}
+			documents++
+			for _, m := range regexp.MustCompile(`\]\(([^()\s]+)\)`).FindAllStringSubmatch(string(f.Data), -1) {
+				to, _, _ := strings.Cut(m[1], "#")
+				if there, ok := strings.CutPrefix(to, "https://github.com/cgemu/cgemu/"); ok {
+					_, there, ok = strings.Cut(there, "/0123/")
+					require.True(t, ok, "%s: %s: %s", kind, name, m[1])
+					require.FileExists(t, filepath.Join("..", there))
+					onTheWeb++
+				} else if to != "" && !strings.Contains(to, ":") {
+					require.True(t, has(files, path.Join(path.Dir(name), to)), "%s: %s: there is no %s", kind, name, to)
+					relative++
+				}
+			}
+		}
+		require.Greater(t, documents, 10, kind)
+		require.Greater(t, relative, 50, kind)
+		require.Greater(t, onTheWeb, 10, kind)
+	}
+	formula, err := os.ReadFile("homebrew/cgemu.rb.tmpl")
+	require.NoError(t, err)
+	for _, f := range list {
+		top, _, _ := strings.Cut(f.Name, "/")
+		require.True(t, top == "include" || strings.Contains(string(formula), `"`+top+`"`), "Homebrew's formula does not install %s", top)
+	}
+}
+
+// has reports whether there is a file, or one in a directory, of a name.
+func has(files map[string]file, name string) bool {
+	for f := range files {
+		if f == name || strings.HasPrefix(f, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPageSize has docs/install.md say how large the page for browsers is.
+func TestPageSize(t *testing.T) {
+	r := &release{Source: "..", Version: "1.2.3", Out: t.TempDir(), Work: t.TempDir(), Files: []file{{"LICENSE", nil, 0o644}, {"THIRD-PARTY-LICENSES", nil, 0o644}}}
+	require.NoError(t, r.web(nil))
+	page, err := os.ReadFile(r.name("_web.html"))
+	require.NoError(t, err)
+	program, err := os.ReadFile(filepath.Join(r.Work, "cgemu-web.wasm"))
+	require.NoError(t, err)
+	compressed := len(gzipped(program))
+	text, err := os.ReadFile("../docs/install.md")
+	require.NoError(t, err)
+	figures := regexp.MustCompile(`one file of ([\d.]+) MB .* ([\d.]+) MB of it are the program: ([\d.]+) MB of WebAssembly, ([\d.]+) MB by gzip, .*gzip makes ([\d.]+) MB of it`).
+		FindStringSubmatch(strings.Join(strings.Fields(string(text)), " "))
+	require.Len(t, figures, 6)
+	for i, size := range []int{len(page), (compressed + 2) / 3 * 4, len(program), compressed, len(gzipped(page))} {
+		said, err := strconv.ParseFloat(figures[i+1], 64)
+		require.NoError(t, err)
+		require.InEpsilon(t, float64(size)/1e6, said, 0.1, "docs/install.md: %s MB is %d bytes now", figures[i+1], size)
+	}
 }
 
 func TestLicense(t *testing.T) {

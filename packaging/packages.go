@@ -46,35 +46,51 @@ func (r *release) packages(binaries map[target][]byte) error {
 	return nil
 }
 
+// docDir is where packages have documents, laid out as in archives.
+const docDir = "/usr/share/doc/cgemu/"
+
+// place returns where a package has a file of archives.
+func place(format, name string) string {
+	base := path.Base(name)
+	switch {
+	case name == "completions/cgemu.bash":
+		return "/usr/share/bash-completion/completions/cgemu"
+	case name == "completions/_cgemu" && format == "deb":
+		return "/usr/share/zsh/vendor-completions/_cgemu"
+	case name == "completions/_cgemu":
+		return "/usr/share/zsh/site-functions/_cgemu"
+	case name == "completions/cgemu.fish":
+		return "/usr/share/fish/vendor_completions.d/cgemu.fish"
+	case name == "include/cgemu.h":
+		return "/usr/include/cgemu.h"
+	case strings.HasPrefix(name, "man/"):
+		return "/usr/share/man/man1/" + base + ".gz"
+	case name == "CHANGELOG.md":
+		return docDir + "changelog.gz"
+	case name == "LICENSE" && format == "rpm":
+		return "/usr/share/licenses/cgemu/LICENSE"
+	case name == "LICENSE":
+		return docDir + "copyright"
+	}
+	return docDir + name
+}
+
 // placed returns the files of a package by their places.
 func (r *release) placed(format string, binary []byte) map[string]file {
-	zsh := "/usr/share/zsh/site-functions/_cgemu"
-	if format == "deb" {
-		zsh = "/usr/share/zsh/vendor-completions/_cgemu"
-	}
-	at := map[string]string{
-		"cgemu.bash": "/usr/share/bash-completion/completions/cgemu", "_cgemu": zsh,
-		"cgemu.fish": "/usr/share/fish/vendor_completions.d/cgemu.fish", "cgemu.h": "/usr/include/cgemu.h",
-		"README.md": "/usr/share/doc/cgemu/README.md", "manual.md": "/usr/share/doc/cgemu/manual.md",
-		"THIRD-PARTY-LICENSES": "/usr/share/doc/cgemu/THIRD-PARTY-LICENSES",
-	}
 	placed := map[string]file{"/usr/bin/cgemu": {Data: binary, Mode: 0o755}}
 	for _, f := range r.Files {
-		switch base := path.Base(f.Name); {
-		case at[base] != "":
-			placed[at[base]] = f
-		case strings.HasPrefix(f.Name, "man/"):
-			placed["/usr/share/man/man1/"+base+".gz"] = file{Data: gzipped(f.Data), Mode: f.Mode}
-		case base == "CHANGELOG.md":
-			placed["/usr/share/doc/cgemu/changelog.gz"] = file{Data: gzipped(f.Data), Mode: f.Mode}
-		case base == "LICENSE" && format == "rpm":
-			placed["/usr/share/licenses/cgemu/LICENSE"] = f
-		case base == "LICENSE":
-			placed["/usr/share/doc/cgemu/copyright"] = file{Data: debianCopyright(f.Data), Mode: f.Mode}
+		at := place(format, f.Name)
+		f.Data = r.linked(f, func(name string) string { return place(format, name) })
+		switch {
+		case path.Ext(at) == ".gz":
+			f.Data = gzipped(f.Data)
+		case path.Base(at) == "copyright":
+			f.Data = debianCopyright(f.Data)
 		}
+		placed[at] = f
 	}
 	if format == "deb" {
-		placed["/usr/share/doc/cgemu/changelog.Debian.gz"] = file{Data: gzipped(r.debianChangelog()), Mode: 0o644}
+		placed[docDir+"changelog.Debian.gz"] = file{Data: gzipped(r.debianChangelog()), Mode: 0o644}
 		placed["/usr/share/lintian/overrides/cgemu"] = file{Data: []byte(overrides), Mode: 0o644}
 	}
 	return placed
