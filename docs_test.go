@@ -46,6 +46,40 @@ func TestCitations(t *testing.T) {
 	require.NotZero(t, found)
 }
 
+// TestLinks has every link of a document to another, or to a heading, lead there. (TestDocuments of the module packaging
+// follows those of documents in archives.)
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^()\s:#]*)(?:#([^()\s]+))?\)`)
+	found := 0
+	eachSource(t, func(file, text string) {
+		if filepath.Ext(file) != ".md" {
+			return
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			to := file
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(file), m[1])
+			}
+			if _, err := os.Stat(to); assert.NoError(t, err, "%s: %s", file, m[0]) && m[2] != "" {
+				doc, err := os.ReadFile(to)
+				require.NoError(t, err)
+				assert.Contains(t, headings(string(doc)), m[2], "%s: %s: there is no such heading", file, m[0])
+			}
+			found++
+		}
+	})
+	require.Greater(t, found, 200)
+}
+
+// headings returns the headings of a document as links name them.
+func headings(doc string) (list []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(doc, -1) {
+		name := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(name, " ", "-"))
+	}
+	return list
+}
+
 // TestPlan has docs/internals.md name every package.
 func TestPlan(t *testing.T) {
 	text, err := os.ReadFile("docs/internals.md")
