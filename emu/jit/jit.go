@@ -175,7 +175,7 @@ type Engine struct {
 	eventCounters int // own counters in use
 	marks         map[emu.Addr]bool
 	// unbound is how often a jump was left to Go since its word was not bound.
-	unbound map[emu.Addr]uint8
+	unbound   map[emu.Addr]uint8
 	rewritten map[emu.Addr]bool // the blocks that checked themselves and had changed
 	// behindPOPF has where execution went on behind a POPF. It is a hint, so it stays when code changes.
 	behindPOPF map[emu.Addr]bool
