@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/cgout"
 	"github.com/cgemu/cgemu/syscalls"
@@ -44,6 +46,21 @@ func (o *options) findCaches() error {
 		}
 	}
 	return o.caches.Check()
+}
+
+// withoutCaches are the options that choose caches although none are simulated, with commas between. Valgrind takes them
+// then, too, and says nothing.
+func (o *options) withoutCaches(f *pflag.FlagSet) string {
+	if bool(o.cacheSim) || o.compat == "valgrind" {
+		return ""
+	}
+	var given []string
+	for _, name := range []string{"cache", "I1", "D1", "LL", "L2"} {
+		if f.Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	return strings.Join(given, ", ")
 }
 
 // showCaches prints the caches that are simulated, as Cachegrind does.

@@ -63,6 +63,7 @@ type options struct {
 	caches             cachesim.Config // of those four
 	count              countOptions
 	cacheWarning       string
+	idleCaches         string // options that choose caches, of a run that simulates none
 	engineWarning      string
 	separates          bool // the engine was chosen since it tells functions apart by their callers
 	fullpathAfter      []string
@@ -200,6 +201,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 			return nil, nil, err
 		}
 	}
+	o.idleCaches = o.withoutCaches(f)
 	if o.kept = recordable(f); o.record != "" && o.stdio == "auto" {
 		o.stdio = "pipe"
 	}

@@ -112,7 +112,7 @@ var runCommand = sync.OnceValue(func() *usage.Command {
 				flagOption("--go-benchmarks", "PROGRAM is a test binary of Go's: count its benchmarks, and show the counts in their results "+
 					"(cgemu go test -bench=. does it for packages)"),
 				yesNoOption("--instr-at-start", "no: count nothing before the program asks for it (yes)"),
-				yesNoOption("--collect-atstart", "the same, but caches and branches are simulated (yes)"),
+				yesNoOption("--collect-atstart", "the same, but caches and branches are simulated (yes; no with --toggle-collect)"),
 			}},
 			{Title: "The profile", Options: []usage.Option{
 				valueOption("--cachegrind-out-file", "FILE", "the profile (cachegrind.out.%p); %p is the guest's pid, 1000 at first, %n a number, "+
@@ -138,7 +138,7 @@ var runCommand = sync.OnceValue(func() *usage.Command {
 				},
 			}},
 			{Title: "The guest's world", Options: []usage.Option{
-				choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn)"),
+				choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn; otherwise valgrind with --compat=valgrind)"),
 				valueOption("--cpus", "N", "how many CPUs the guest sees, 1 to 1024 (1)"),
 				valueOption("-e, --env", "NAME[=VALUE]", "put a variable into the guest's environment (repeatable); without a value, cgemu's own if "+
 					"there is one"),

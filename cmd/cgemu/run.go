@@ -154,6 +154,9 @@ func (o *options) tellWarnings(w io.Writer) {
 	if o.cacheWarning != "" && bool(o.cacheSim) {
 		fmt.Fprintf(w, "cgemu: %s\n", o.cacheWarning)
 	}
+	if o.idleCaches != "" {
+		fmt.Fprintf(w, "cgemu: %s: no caches are simulated without --cache-sim=yes\n", o.idleCaches)
+	}
 	if o.separates && o.verbose {
 		fmt.Fprintf(w, "cgemu: --separate-callers: the engine is %s, which alone tells functions apart by their callers; without it, it is the first that cgemu doctor lists\n", o.engine)
 	}
