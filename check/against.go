@@ -28,6 +28,9 @@ func (m *Manifest) RunBuild(ctx context.Context, log io.Writer) error {
 // Base is the commit from which this revision of the manifest's git repository has parted from another one, which is
 // what a change of it is compared with: of a revision that is older, it is that.
 func (m *Manifest) Base(ctx context.Context, revision string) (commit string, err error) {
+	if _, err := m.git(ctx, "rev-parse", "--git-dir"); err != nil {
+		return "", fmt.Errorf("another revision is one of a git repository that the manifest is in, and there is none: %w", err)
+	}
 	if _, err := m.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}"); err != nil {
 		hint := ""
 		if !strings.HasPrefix(revision, "origin/") {

@@ -238,6 +238,10 @@ func (d Difference) sentence(update string) string {
 
 // summary counts the verdicts.
 func (t *text) summary(r *Report) {
+	if len(r.Results) == 0 {
+		t.printf("no benchmark was run\n")
+		return
+	}
 	var parts []string
 	for _, v := range []Verdict{Failed, Regression, Unlike, New, Changed, Improved, Same} {
 		n := 0

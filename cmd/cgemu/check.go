@@ -370,7 +370,11 @@ func (c *checkCommand) choose(m *check.Manifest) ([]*check.Benchmark, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.of(out), nil
+	part := s.of(out)
+	if len(part) == 0 {
+		fmt.Fprintf(c.stderr, "cgemu check: --shard=%s: this part has no benchmark: there are fewer, %d, than parts\n", c.shard, len(out))
+	}
+	return part, nil
 }
 
 // measure runs benchmarks, so many at once as is said, and hands over what each counted, or why it could not.

@@ -4,8 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -74,6 +79,23 @@ func splitTag(name string) (file, tag string) {
 	return name, ""
 }
 
+// reference is the name of an image in a registry or in docker's store: debian:12, ghcr.io/owner/app.
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]*)?(@sha256:[0-9a-f]{64})?$`)
+})
+
+// archiveName is what files with an image are called.
+var archiveName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(tar|tgz|tzst|tbz2?|gz|zst|bz2)(:[^/]*)?$`)
+})
+
+// fetched says how a file is made of an image that is known by its reference.
+func fetched(reference string) string {
+	file, _, _ := strings.Cut(path.Base(reference), ":")
+	file, _, _ = strings.Cut(file, "@")
+	return fmt.Sprintf("a file is expected: docker save %s >%s.tar, or crane pull %[1]s %[2]s.tar, makes one", reference, file)
+}
+
 func openAt(name, tag string, o Options) (_ *Image, err error) {
 	o2 := &opener{cache: newCache(o.Cache)}
 	m := &Image{}
@@ -85,6 +107,9 @@ func openAt(name, tag string, o Options) (_ *Image, err error) {
 	}()
 	info, err := os.Stat(name)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && reference().MatchString(name) && !archiveName().MatchString(name) {
+			return nil, fmt.Errorf("%w (%s)", errors.Unwrap(err), fetched(name))
+		}
 		return nil, errors.Unwrap(err) // whose path Open tells
 	}
 	var from archive
