@@ -64,7 +64,7 @@ var allowed = map[string]string{
 	"internal/python":  "cgout", "annotate": "cgout internal/glob internal/nonblock internal/python",
 	"internal/usage": "", "internal/version": "",
 	"annotate/serve":       "annotate",
-	"annotate/cli":         "annotate annotate/serve cgout export internal/image internal/outfile internal/python internal/usage internal/version",
+	"annotate/cli":         "annotate annotate/serve cgout export internal/image internal/outfile internal/python internal/spell internal/usage internal/version",
 	"export":               "cgout",
 	"annotate/web":         "annotate cgout",
 	"annotate/web/page":    "annotate",

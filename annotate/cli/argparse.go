@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cgemu/cgemu/internal/python"
+	"github.com/cgemu/cgemu/internal/spell"
 	"github.com/cgemu/cgemu/internal/usage"
 	"github.com/cgemu/cgemu/internal/version"
 )
@@ -23,7 +24,9 @@ type option struct {
 	set   func(value string) bool // false if the value is invalid
 	flag  func(name string)
 	what  string // of the value, in the error for an invalid one
-	done  bool   // the command ends when this flag was acted on
+	// values are those that there are, for the same error, if choices has not all of them.
+	values []string
+	done   bool // the command ends when this flag was acted on
 
 	choices []string // the values there are, if not any
 	// refuse, if not nil, returns why the option is not to be recognised.
@@ -33,6 +36,8 @@ type option struct {
 	own bool
 	// value takes what is behind the equals sign of a flag, if there may be one.
 	value func(string)
+	// isValue reports whether an operand behind the flag is meant to be that: it is refused.
+	isValue func(string) bool
 }
 
 // title returns the option's name in errors.
@@ -46,6 +51,8 @@ type operand struct {
 
 // A parser reads a command line.
 type parser struct {
+	// name is what the program was called by. Under Valgrind's names errors are those of its programs alone.
+	name     string
 	options  []option
 	operands []operand
 
@@ -113,9 +120,27 @@ func (p *parser) parse(args []string) (values [][]string, stop bool, err error) 
 		return nil, false, usagef("the following arguments are required: %s", strings.Join(names, ", "))
 	}
 	if len(p.extra) > 0 {
-		return nil, false, usagef("unrecognized arguments: %s", strings.Join(p.extra, " "))
+		return nil, false, usagef("unrecognized arguments: %s%s", strings.Join(p.extra, " "), p.suggest())
 	}
 	return p.values, false, nil
+}
+
+// suggest is which option was meant by the first argument that is like one, as a question.
+func (p *parser) suggest() string {
+	if !strings.HasPrefix(p.name, "cgemu ") {
+		return ""
+	}
+	var names []string
+	for _, o := range p.options {
+		names = append(names, o.names...)
+	}
+	for _, arg := range p.extra {
+		name, _, _ := strings.Cut(arg, "=")
+		if meant := spell.Suggest(name, names); strings.HasPrefix(name, "--") && meant != "" && p.find(name) == nil {
+			return meant
+		}
+	}
+	return ""
 }
 
 // classify tells options from operands. All arguments are looked at before any
@@ -245,6 +270,9 @@ func (p *parser) takeOption(i int) (int, error) {
 		} else if g.value != nil && (*g.value != "" || strings.HasPrefix(g.name, "--")) {
 			return 0, usagef("argument %s: ignored explicit argument %s", g.opt.title(), python.Quote(*g.value))
 		}
+		if next := i + 1; g.value == nil && g.opt.isValue != nil && next < len(p.args) && p.isOpt[next] == nil && g.opt.isValue(p.args[next]) {
+			return 0, usagef("argument %s: a value stands behind a \"=\": %[1]s=%s", g.opt.title(), p.args[next])
+		}
 		g.opt.flag(g.name)
 		p.stop = g.opt.done
 		return i + 1, nil
@@ -269,7 +297,11 @@ func (p *parser) takeOption(i int) (int, error) {
 		return 0, usagef("argument %s: invalid choice: %s (choose from %s)", g.opt.title(), python.Quote(*g.value), strings.Join(list, ", "))
 	}
 	if !g.opt.set(*g.value) {
-		return 0, usagef("argument %s: invalid %s value: %s", g.opt.title(), g.opt.what, python.Quote(*g.value))
+		there := ""
+		if g.opt.values != nil {
+			there = " (choose from " + strings.Join(g.opt.values, ", ") + ")"
+		}
+		return 0, usagef("argument %s: invalid %s value: %s%s", g.opt.title(), g.opt.what, python.Quote(*g.value), there)
 	}
 	return i, nil
 }

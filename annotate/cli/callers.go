@@ -20,6 +20,7 @@ func Callers(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, callersCommand()), o.callersOptions()),
 		operands: []operand{{"function", false}, {"callgrind-out-file", true}},
 	}

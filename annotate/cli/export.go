@@ -23,6 +23,7 @@ func Export(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var x exporting
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, exportCommand()), o.exportOptions(&x)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}

@@ -208,7 +208,7 @@ var (
 		Names: []string{"--editor"}, Arg: "NAME", Text: "of --html: lines open in vscode, vscodium or idea; or a URL with {file} and {line}",
 	}
 	usageDerived = usage.Option{
-		Names: []string{"--derived"}, Arg: "LIST", Values: []string{"rates", "cycles", "parent"}, List: true,
+		Names: []string{"--derived"}, Arg: "LIST", Values: derivedNames, List: true,
 		Text: "further columns: rates (of misses), cycles (estimated), parent (shares of the function or file), and EVENT/EVENT",
 	}
 	usageCalls = usage.Group{Title: "Call graphs (of profiles by --call-graph=yes, or Callgrind's)", Options: []usage.Option{

@@ -56,6 +56,7 @@ func Annotate(name string, args []string, stdout, stderr io.Writer) int {
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(stdout)
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, annotateCommand()), o.annotateOptions(out)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}

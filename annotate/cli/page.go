@@ -80,6 +80,7 @@ func View(name string, args []string, stdout, stderr io.Writer) int {
 	v := view{o, serve.DefaultAddress, false}
 	out := bufio.NewWriter(stdout)
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, viewCommand()), v.viewOptions()),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}

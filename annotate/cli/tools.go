@@ -39,6 +39,7 @@ func diff(name string, args []string, stdout, stderr io.Writer, table bool) int 
 	o := newOptions(name, args, stdout)
 	out := bufio.NewWriter(o.data(stdout))
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, diffCommand()), o.diffOptions()),
 		operands: []operand{{"cachegrind-out-file1", false}, {"cachegrind-out-file2", false}},
 	}
@@ -109,6 +110,7 @@ func Merge(name string, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(o.data(stdout))
 	var output string
 	p := parser{
+		name:     name,
 		options:  slices.Concat(helpOptions(out, name, mergeCommand()), o.mergeOptions(&output)),
 		operands: []operand{{"cachegrind-out-file", true}},
 	}

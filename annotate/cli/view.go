@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +16,14 @@ import (
 	"github.com/cgemu/cgemu/internal/python"
 )
 
-// The values of --format, --syntax, --match, --color and --tree.
+// The values of --format, --syntax, --match, --color and --tree, and of --derived those that are no quotients.
 var (
-	formatNames = []string{"text", "json", "csv", "markdown", "html"}
-	syntaxNames = []string{"intel", "gnu", "go"}
-	matchNames  = []string{"auto", "exact"}
-	colorNames  = []string{"auto", "always", "never"}
-	treeNames   = []string{"none", "caller", "calling", "both"}
+	derivedNames = []string{"rates", "cycles", "parent"}
+	formatNames  = []string{"text", "json", "csv", "markdown", "html"}
+	syntaxNames  = []string{"intel", "gnu", "go"}
+	matchNames   = []string{"auto", "exact"}
+	colorNames   = []string{"auto", "always", "never"}
+	treeNames    = []string{"none", "caller", "calling", "both"}
 )
 
 // take takes the names of profiles, which a pattern may have found, cachegrind.out.* say: counts by instruction, which
@@ -156,11 +159,15 @@ func (o *options) formatOptions() []option {
 		{names: []string{"--format"}, own: true, choices: formatNames, set: text(&o.format)},
 		{
 			names: []string{"--html"}, own: true,
-			flag:  func(string) { o.format = "html" },
-			value: func(file string) { o.htmlFile = file },
+			flag:    func(string) { o.format = "html" },
+			value:   func(file string) { o.htmlFile = file },
+			isValue: func(operand string) bool { return strings.EqualFold(path.Ext(operand), ".html") },
 		},
-		{names: []string{"--editor"}, own: true, what: "editor", set: o.setEditor},
-		{names: []string{"--derived"}, own: true, what: "derived", set: func(s string) bool {
+		{
+			names: []string{"--editor"}, own: true, what: "editor", set: o.setEditor,
+			values: append(slices.Sorted(maps.Keys(editors)), "a URL with {file} and {line}"),
+		},
+		{names: []string{"--derived"}, own: true, what: "derived", values: append(slices.Clone(derivedNames), "EVENT/EVENT"), set: func(s string) bool {
 			o.Derived = append(o.Derived, strings.Split(s, ",")...)
 			return validDerived(o.Derived)
 		}},
@@ -281,8 +288,7 @@ func noDirectory(name string) string {
 // validDerived reports whether the names can be columns of some profile.
 func validDerived(names []string) bool {
 	for _, name := range names {
-		switch name {
-		case "rates", "cycles", "parent":
+		if slices.Contains(derivedNames, name) {
 			continue
 		}
 		if a, b, ok := strings.Cut(name, "/"); !ok || a == "" || b == "" {

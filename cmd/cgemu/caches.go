@@ -48,8 +48,8 @@ func (o *options) findCaches() error {
 	return o.caches.Check()
 }
 
-// withoutCaches are the options that choose caches although none are simulated, with commas between. Valgrind takes them
-// then, too, and says nothing.
+// withoutCaches are the options that choose caches although none are simulated, with commas between. Valgrind, too,
+// takes them then, and says nothing.
 func (o *options) withoutCaches(f *pflag.FlagSet) string {
 	if bool(o.cacheSim) || o.compat == "valgrind" {
 		return ""
