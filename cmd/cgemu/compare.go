@@ -117,7 +117,7 @@ func (o *options) countCommand(ctx context.Context, words []string, logs *cgemu.
 	}
 	paths, err := o.find(words[0], cfg.Env)
 	if err != nil {
-		exit, err := startFailure(words[0], err)
+		exit, err := o.startFailure(words[0], err)
 		return nil, exit, err
 	}
 	cfg.Log, cfg.Strace, cfg.Debug = logs.Log, logs.Strace, logs.Debug
@@ -132,7 +132,7 @@ func (o *options) countCommand(ctx context.Context, words []string, logs *cgemu.
 		}
 	}
 	if err != nil {
-		exit, err := startFailure(words[0], err)
+		exit, err := o.startFailure(words[0], err)
 		return nil, exit, err
 	}
 	if s := status(ctx, res); s != 0 {

@@ -113,6 +113,19 @@ func isVolume(arg string, drive func(string) string) bool {
 	return volume().MatchString(arg[len(drive(arg)):])
 }
 
+// looseVolume is the program if it stands behind -v and is like its value, but for the slash in front of PATH.
+func looseVolume(args, rest []string) string {
+	before := len(args) - len(rest) - 1
+	if before < 0 || len(rest) == 0 || args[before] != "-v" {
+		return ""
+	}
+	dir, at, ok := strings.Cut(rest[0][len(filepath.VolumeName(rest[0])):], ":")
+	if !ok || dir == "" || at == "" {
+		return ""
+	}
+	return rest[0]
+}
+
 // volumes makes docker's option -v, which has a value, what it is called here: without a value -v is another option,
 // Valgrind's. Only the options in front of the program are looked at.
 func volumes(f *pflag.FlagSet, args []string) []string {

@@ -37,6 +37,7 @@ type options struct {
 	readOnly, overlay bool
 	isolate           string
 	binds             []string
+	volume            string // the program, if it stands behind -v and may have been meant to be the value of that
 	sandbox           bool
 	// view is where the run is shown while it lasts, HOST:PORT; "": nowhere.
 	view               string
@@ -196,6 +197,7 @@ func parseOptions(args []string) (o *options, rest []string, err error) {
 	if err := refuseLooseValue(f, args, rest); err != nil {
 		return nil, nil, err
 	}
+	o.volume = looseVolume(args, rest)
 	if o.replay != "" {
 		if o, f, err = o.openReplay(args, f, rest); err != nil {
 			return nil, nil, err
@@ -406,6 +408,12 @@ func (o *options) names() dwarfmap.Options {
 	}
 }
 
+// elsewhereCalled are options of ours by the names that they have in other programs, and in export and merge.
+var elsewhereCalled = map[string]string{
+	"o": "cachegrind-out-file", "out": "cachegrind-out-file", "out-file": "cachegrind-out-file",
+	"output": "cachegrind-out-file", "output-file": "cachegrind-out-file",
+}
+
 // suggestFlag says in words of command lines what is wrong with a flag: which one may have been meant, or what value is
 // expected.
 func suggestFlag(f *pflag.FlagSet, err error) error {
@@ -414,7 +422,13 @@ func suggestFlag(f *pflag.FlagSet, err error) error {
 		return badValue(bad)
 	}
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if name := elsewhereCalled[unknown.GetSpecifiedName()]; name != "" && f.Lookup(name) != nil {
+		return fmt.Errorf("%w; did you mean \"--%s\"?", err, name)
+	}
+	if len(unknown.GetSpecifiedName()) < 2 {
 		return err
 	}
 	var names []string

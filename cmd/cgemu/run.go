@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func run(args []string) int {
 		paths, err = o.find(rest[0], cfg.Env)
 	}
 	if err != nil {
-		return failStart(rest[0], err)
+		return o.failStart(rest[0], err)
 	}
 
 	ctx := untilSignal()
@@ -101,7 +102,7 @@ func run(args []string) int {
 		os.Remove(o.record) // where the host lets us
 	}
 	if err != nil {
-		return failStart(o.program(rest), err)
+		return o.failStart(o.program(rest), err)
 	}
 	if k.err != nil {
 		return fail(exitFailed, k.err)
@@ -235,10 +236,10 @@ func inPath(name string, env []string) []string {
 }
 
 // failStart reports that a program could not be started.
-func failStart(name string, err error) int { return fail(startFailure(name, err)) }
+func (o *options) failStart(name string, err error) int { return fail(o.startFailure(name, err)) }
 
 // startFailure returns the exit status for a program that could not be started, and what is to be said.
-func startFailure(name string, err error) (int, error) {
+func (o *options) startFailure(name string, err error) (int, error) {
 	var here hereError
 	var bad *loader.Error
 	switch {
@@ -259,11 +260,7 @@ func startFailure(name string, err error) (int, error) {
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &bad) && bad.Interp != "":
 		return exitNotFound, fmt.Errorf("%s: %s%s", name, bad.Msg, cure(bad))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound):
-		hint := spell.Suggest(name, commands)
-		if hint == "" && syscalls.HasOwnRoot && !hasSeparator(name) {
-			hint = " (this host is not Linux, and has no programs for it: give a path, ./prog, or --image=FILE)"
-		}
-		return exitNotFound, fmt.Errorf("%s: not found%s", name, hint)
+		return exitNotFound, fmt.Errorf("%s: not found%s", name, o.notFoundHint(name))
 	case errors.Is(err, fs.ErrPermission):
 		return exitNotExec, fmt.Errorf("%s: permission denied", name)
 	}
@@ -272,6 +269,40 @@ func startFailure(name string, err error) (int, error) {
 		return exitNotExec, err
 	}
 	return exitFailed, err // the host's fault or ours
+}
+
+// notFoundHint is what is said behind a program's name that leads nowhere.
+func (o *options) notFoundHint(name string) string {
+	if o.volume == name {
+		dir, at, _ := strings.Cut(name, ":")
+		return fmt.Sprintf("; to show the directory %s, its PATH has to begin with a slash: -v %[1]s:/%s", dir, at)
+	}
+	if hint := spell.Suggest(name, commands); hint != "" {
+		return hint
+	}
+	switch top := cmp.Or(o.image, o.root); {
+	case top != "":
+		return " in " + top + hereHint(name)
+	case syscalls.HasOwnRoot && !hasSeparator(name):
+		return " (this host is not Linux, and has no programs for it: give a path, ./prog, or --image=FILE)"
+	}
+	return ""
+}
+
+// hereHint says how a program found from the working directory on comes to be in an image or in a root; "" if the host
+// has no such file either.
+func hereHint(name string) string {
+	if info, err := os.Stat(name); err != nil || info.IsDir() || filepath.IsAbs(name) {
+		return ""
+	}
+	dir, as := ".", name
+	switch {
+	case !filepath.IsLocal(name):
+		dir, as = filepath.Dir(name), "/work/"+filepath.Base(name)
+	case !hasSeparator(name):
+		as = "./" + name
+	}
+	return fmt.Sprintf("; the program sees no other files, unless you show it some: -v %s:/work %s", filepath.ToSlash(dir), filepath.ToSlash(as))
 }
 
 // report prints the summary of a process; named says that there are several, so that it has to name the command.

@@ -25,7 +25,7 @@ func (k *keeper) verify(ctx context.Context, cfg cgemu.Config) int {
 	}
 	first, err := k.attempt(ctx, cfg, in)
 	if err != nil {
-		return failStart(cfg.Args[0], err)
+		return k.o.failStart(cfg.Args[0], err)
 	}
 	defer first.close()
 	if err := first.show(); err != nil {
@@ -41,7 +41,7 @@ func (k *keeper) verify(ctx context.Context, cfg cgemu.Config) int {
 	defer shiftMemory()()
 	second, err := (&keeper{o: k.o, paths: k.paths, files: k.files}).attempt(ctx, cfg, in)
 	if err != nil {
-		return failStart(cfg.Args[0], err)
+		return k.o.failStart(cfg.Args[0], err)
 	}
 	defer second.close()
 	if second.res.Exit.Interrupted {
