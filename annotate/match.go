@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,11 +23,12 @@ type pairing struct {
 //     the same and they share a function.
 //   - In them, functions are matched by name without hashes and suffixes of clones.
 //     Where the two sides have not the same clones, these are added up.
-//   - Functions left over are matched across files, if there is one on each side.
+//   - Functions left over are matched across files, if there is one on each side. Code without symbols of the programs
+//     that were run counts as of one name, whatever these are called.
 //
 // renamed has files whose names differ: from the new name to the old.
 func pairs(old, new *tree, exact bool) (list []pairing, renamed map[string]string) {
-	p := pairer{exact: exact}
+	p := pairer{exact: exact, oldProgram: old.unnamed(), newProgram: new.unnamed()}
 	renamed = map[string]string{} // from new to old
 	if !exact {
 		renamed = renames(old, new)
@@ -51,10 +53,26 @@ func pairs(old, new *tree, exact bool) (list []pairing, renamed map[string]strin
 	return append(p.list, p.rest...), renamed
 }
 
+// unnamed is what code without symbols is called of the program that was run: `??? (prog)`. It is "" if the profile
+// does not say which that is, or if there are several.
+func (t *tree) unnamed() string {
+	if len(t.m.profiles) != 1 {
+		return ""
+	}
+	words := strings.Fields(t.m.profiles[0].cmd)
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", cgout.Unknown, base(words[0]))
+}
+
 type pairer struct {
 	exact bool
-	list  []pairing // matched
-	rest  []pairing // functions of one side
+	// oldProgram and newProgram are the names of the programs' code without symbols.
+	oldProgram, newProgram string
+
+	list []pairing // matched
+	rest []pairing // functions of one side
 }
 
 // key is the name by which functions are compared.
@@ -130,11 +148,14 @@ func (p *pairer) moved() {
 	type sides struct{ old, new []int }
 	byKey := map[string]*sides{}
 	for i, one := range p.rest {
-		f := one.new
+		f, unnamed := one.new, p.newProgram
 		if f == nil {
-			f = one.old
+			f, unnamed = one.old, p.oldProgram
 		}
 		key := p.key(f.name)
+		if f.name == unnamed {
+			key = cgout.Unknown + " of the program"
+		}
 		s := byKey[key]
 		if s == nil {
 			s = &sides{}

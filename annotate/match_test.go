@@ -153,7 +153,15 @@ func TestPairs(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
-	list, _ := pairs(makeTree("a:f", "a:g.cold"), makeTree("a:f", "a:g"), true)
+	old, now := makeTree("???:??? (prog)", "???:??? (libx.so)"), makeTree("???:??? (prog2)", "???:??? (liby.so)")
+	old.m.profiles, now.m.profiles = []profile{{cmd: "./prog 1"}}, []profile{{cmd: "/bin/prog2"}}
+	list, _ := pairs(old, now, false)
+	require.Len(t, list, 3, "the programs' code without symbols is one, that of libraries is not")
+	require.Equal(t, "??? (prog)", list[0].old.name)
+	require.Equal(t, "??? (prog2)", list[0].new.name)
+	list, _ = pairs(old, now, true)
+	require.Len(t, list, 4)
+	list, _ = pairs(makeTree("a:f", "a:g.cold"), makeTree("a:f", "a:g"), true)
 	require.Len(t, list, 3)
 }
 
