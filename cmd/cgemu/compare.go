@@ -34,14 +34,18 @@ var compareCommand = sync.OnceValue(func() *usage.Command {
 		Examples: []usage.Row{
 			{Name: "cgemu compare 'sort words' 'sort -u words'", Text: "two commands"},
 			{Name: "cgemu compare --cache-sim=yes ./old ./new", Text: "with caches"},
+			{Name: "cgemu compare -i 'grep x f' 'grep -c x f'", Text: "whatever their exit statuses are"},
 		},
-		Of:       runCommand(),
-		Groups:   []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{flagOption("-h, --help", "print this")}}},
+		Of: runCommand(),
+		Groups: []usage.Group{{Title: "Options, besides those of run", Options: []usage.Option{
+			flagOption("-i, --ignore-failure", "compare commands that exit with another status than 0, too: what it is is said on standard error"),
+			flagOption("-h, --help", "print this"),
+		}}},
 		Operands: usage.Files,
 		InFront:  true,
 		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
 			{Name: "0", Text: "all commands ran"},
-			{Name: "a command's", Text: "the first that failed"},
+			{Name: "a command's", Text: "the first that failed, unless there is --ignore-failure"},
 			{Name: "125", Text: "cgemu failed, or a command counted nothing"},
 			{Name: "126, 127", Text: "a command cannot be run, or is not there"},
 			{Name: "128+n", Text: "signal n ended cgemu"},
@@ -53,9 +57,32 @@ var compareCommand = sync.OnceValue(func() *usage.Command {
 // compareFunctions is how many functions are shown that differ.
 const compareFunctions = 10
 
+// A comparison is what the command line of compare has besides the options of run.
+type comparison struct {
+	ignoreFailure bool
+	flags         *pflag.FlagSet // all options
+}
+
+// register adds its options to those of run.
+func (c *comparison) register(f *pflag.FlagSet) {
+	c.flags = f
+	f.BoolVarP(&c.ignoreFailure, "ignore-failure", "i", false, "")
+}
+
+// check refuses options that are about the file of a profile.
+func (c *comparison) check() error {
+	for _, name := range []string{"cachegrind-out-file", "callgrind-out-file", "out-format", "dump-instr"} {
+		if c.flags.Changed(name) {
+			return fmt.Errorf("compare: not with --%s: no profile is written; cgemu diff compares those of two runs", name)
+		}
+	}
+	return nil
+}
+
 // compare runs commands and compares what they count.
 func compare(args []string) int {
-	o, commands, err := parseOptions(args)
+	var c comparison
+	o, commands, err := parseOptions(args, c.register)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return write(compareCommand().Help(compareCommand().Name))
@@ -69,6 +96,8 @@ func compare(args []string) int {
 		err = errors.New("compare: not with --view, which shows one run")
 	case err == nil && (o.record != "" || o.recording != nil):
 		err = errors.New("compare: not with --record and --replay")
+	case err == nil:
+		err = c.check()
 	}
 	if err == nil {
 		err = checkHost()
@@ -82,24 +111,24 @@ func compare(args []string) int {
 		return fail(exitFailed, err)
 	}
 	profiles := make([]*cgout.Profile, len(commands))
-	for i, c := range commands {
-		words, err := shellquote.Split(c)
+	for i, command := range commands {
+		words, err := shellquote.Split(command)
 		if err == nil && len(words) == 0 {
 			err = errors.New("it is empty")
 		}
 		if err != nil {
-			return fail(exitFailed, fmt.Errorf("compare: %q is no command: %w", c, err))
+			return fail(exitFailed, fmt.Errorf("compare: %q is no command: %w", command, err))
 		}
 		var status int
-		profiles[i], status, err = o.countCommand(ctx, words, &logs)
+		profiles[i], status, err = c.countCommand(ctx, o, words, &logs)
 		var by endSignal
 		switch {
 		case errors.As(context.Cause(ctx), &by):
 			return fail(by.status(), errors.New("compare: interrupted"))
 		case err != nil:
-			return fail(status, fmt.Errorf("compare: %s: %w", c, err))
+			return fail(status, fmt.Errorf("compare: %s: %w", command, err))
 		case profiles[i].Totals()[0] == 0:
-			return fail(exitFailed, fmt.Errorf("compare: %s: nothing was counted", c))
+			return fail(exitFailed, fmt.Errorf("compare: %s: nothing was counted", command))
 		}
 	}
 	if err := writeComparison(os.Stdout, commands, profiles); err != nil {
@@ -110,7 +139,7 @@ func compare(args []string) int {
 
 // countCommand runs a command, and returns what all of its processes counted. Where messages go is as in logs. With an
 // error comes the exit status.
-func (o *options) countCommand(ctx context.Context, words []string, logs *cgemu.Config) (*cgout.Profile, int, error) {
+func (c *comparison) countCommand(ctx context.Context, o *options, words []string, logs *cgemu.Config) (*cgout.Profile, int, error) {
 	cfg, err := o.config(words)
 	if err != nil {
 		return nil, exitFailed, err
@@ -136,10 +165,17 @@ func (o *options) countCommand(ctx context.Context, words []string, logs *cgemu.
 		return nil, exit, err
 	}
 	if s := status(ctx, res); s != 0 {
-		return nil, s, fmt.Errorf("%v\n%s", res.Exit, strings.TrimSpace(said.String()))
+		text := strings.TrimRight("\n"+said.String(), "\n ")
+		if res.Exit != (cgemu.Exit{Code: s}) { // killed, or ended otherwise
+			return nil, s, fmt.Errorf("%v%s", res.Exit, text)
+		}
+		if !c.ignoreFailure {
+			return nil, s, fmt.Errorf("%v (--ignore-failure compares it all the same)%s", res.Exit, text)
+		}
+		fmt.Fprintf(logs.Log, "cgemu: compare: %s: %v\n", strings.Join(words, " "), res.Exit)
 	}
-	for _, c := range res.Children {
-		parts = append(parts, c.Profile)
+	for _, child := range res.Children {
+		parts = append(parts, child.Profile)
 	}
 	p := res.Profile
 	for _, part := range parts {

@@ -184,10 +184,14 @@ func (o *options) flags() *pflag.FlagSet {
 	return f
 }
 
-// parseOptions parses the options in front of the program; rest is the program and its arguments.
-func parseOptions(args []string) (o *options, rest []string, err error) {
+// parseOptions parses the options in front of the program; rest is the program and its arguments. What is more adds
+// those that another command has besides.
+func parseOptions(args []string, more ...func(*pflag.FlagSet)) (o *options, rest []string, err error) {
 	o = &options{}
 	f := o.flags()
+	for _, register := range more {
+		register(f)
+	}
 	args = volumes(f, args)
 	if err := f.Parse(args); err != nil {
 		err = suggestFlag(f, err)

@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 	for _, tt := range []struct {
 		c *usage.Command
 		f *pflag.FlagSet
-	}{{runCommand(), new(options).flags()}, {checkReference(), new(checkCommand).flags("check")}} {
+	}{{runCommand(), new(options).flags()}, {checkReference(), new(checkCommand).flags("check")}, {compareCommand(), compareFlags()}} {
 		parsed := map[string]bool{"--help": true, "-h": true}
 		tt.f.VisitAll(func(f *pflag.Flag) {
 			if f.Hidden {
@@ -43,6 +43,13 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compareFlags are the options that compare alone has.
+func compareFlags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("compare", pflag.ContinueOnError)
+	new(comparison).register(f)
+	return f
 }
 
 // TestReferenceValues has every value of the reference be accepted, and no other.
