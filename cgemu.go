@@ -267,6 +267,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("cgemu: standard streams: %w", err)
 	}
 	res, err := (&runner{cfg: &cfg, engine: engine, model: model, network: network, std: std}).run(ctx)
+	err = inOwnName(err)
 	if e := std.close(); err == nil && e != nil {
 		return res, fmt.Errorf("cgemu: output: %w", e)
 	}

@@ -157,6 +157,27 @@ func TestGenerate(t *testing.T) {
 	require.Len(t, found, len(compared))
 }
 
+// TestParts has errors.go know the packages that put their names in front of errors that may end a run.
+func TestParts(t *testing.T) {
+	known, err := os.ReadFile("errors.go")
+	require.NoError(t, err)
+	found := 0
+	message := regexp.MustCompile(`(?:Errorf|errors\.New)\("([a-z0-9]+): `)
+	eachSource(t, func(file, text string) {
+		tests := strings.Contains(file, "test/") || strings.HasSuffix(file, "_test.go")
+		if tests || !strings.HasPrefix(file, "emu/") && !strings.HasPrefix(file, "loader/") && !strings.HasPrefix(file, "syscalls/") {
+			return
+		}
+		for _, m := range message.FindAllStringSubmatch(text, -1) {
+			if m[1] != "x86" && m[1] != "ldcache" { // what is decoded or read is the guest's: it ends no run
+				require.Contains(t, string(known), `"`+m[1]+`"`, file)
+				found++
+			}
+		}
+	})
+	require.NotZero(t, found)
+}
+
 // document reports whether a name is that of a document of ours, and not one that a test makes up.
 func document(name string) bool {
 	return !strings.Contains(name, "$") && path.Base(name) != "out.md" && path.Base(name) != "report.md"

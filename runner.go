@@ -100,7 +100,9 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 	r.nameUnmatched()
 	r.first.CPU, r.first.Objects, r.first.Programs = r.model.Name, r.objects.Paths(), r.hostPaths(r.programs)
-	r.first.Warnings = r.objects.Close()
+	for _, err := range r.objects.Close() {
+		r.first.Warnings = append(r.first.Warnings, &runError{withoutParts(err), err})
+	}
 	if err := r.endRecording(exit.Interrupted); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config)
 	}
 	res, err := cgemu.Run(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, runError{err}
 	}
 	if x := res.Exit; x.Signal != 0 || x.Code != b.Status || x.Interrupted || x.Limit || x.Deadlock {
 		return nil, fmt.Errorf("%v, expected exit status %d%s", x, b.Status, lastLine(said.String())+lastLine(logged.String()))
@@ -226,6 +226,15 @@ func (m *Manifest) intoImage(b *Benchmark, cfg *cgemu.Config) error {
 	}
 	return nil
 }
+
+// A runError is the error of a run without the name of the package that runs it: a report has the benchmark's there.
+type runError struct{ error }
+
+// Error implements error.
+func (e runError) Error() string { return strings.TrimPrefix(e.error.Error(), "cgemu: ") }
+
+// Unwrap returns the whole error.
+func (e runError) Unwrap() error { return e.error }
 
 // missing is the error for a program that is not there.
 func (m *Manifest) missing(b *Benchmark, files *guestFiles, program string) error {

@@ -27,6 +27,8 @@ type (
 	FileConfig = files.Config
 	// A Bind is a directory of the host that the guest sees at a path of its own.
 	Bind = files.Bind
+	// A BindError is that a directory cannot be seen there.
+	BindError = files.BindError
 	// A Network says which network the guest has.
 	Network = net.Network
 	// An Exit says how a process, or the run, ended.

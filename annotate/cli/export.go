@@ -95,7 +95,7 @@ func (o *options) export(x exporting, stdout io.Writer) error {
 	}
 	var b bytes.Buffer // an error leaves no half of a file
 	if err := export.Write(&b, x.format, sum, x.Options); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(o.files, ", "), err)
+		return fmt.Errorf("%s: %s", strings.Join(o.files, ", "), strings.TrimPrefix(err.Error(), "export: "))
 	}
 	write := func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())

@@ -126,7 +126,7 @@ func compare(args []string) int {
 		case errors.As(context.Cause(ctx), &by):
 			return fail(by.status(), errors.New("compare: interrupted"))
 		case err != nil:
-			return fail(status, fmt.Errorf("compare: %s: %w", command, err))
+			return fail(status, fmt.Errorf("compare: %s: %w", command, plainError{err}))
 		case profiles[i].Totals()[0] == 0:
 			return fail(exitFailed, fmt.Errorf("compare: %s: nothing was counted", command))
 		}

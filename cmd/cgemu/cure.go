@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"syscall"
 
 	"github.com/cgemu/cgemu/loader"
@@ -22,7 +24,22 @@ func cure(err error) string {
 	if errno := hostErrno(err); errno != 0 && cures[errno] != nil {
 		return " (" + cures[errno]() + ")"
 	}
+	var bind *syscalls.BindError
+	if errors.As(err, &bind) && bind.Missing() {
+		return bindCure(bind)
+	}
 	return foreignCure(err, syscalls.HasOwnRoot)
+}
+
+// bindCure says how the directory is made that --bind does not find.
+func bindCure(b *syscalls.BindError) string {
+	switch {
+	case b.OnHost:
+		return fmt.Sprintf(" (mkdir -p %s makes it)", b.Host)
+	case b.Root != "":
+		return fmt.Sprintf(" (mkdir -p %s makes it; with --overlay it is made in memory)", path.Join(filepath.ToSlash(b.Root), b.Dir))
+	}
+	return ""
 }
 
 // foreignCure returns what to do about a program that cannot be started if foreign says that the host is not Linux, so

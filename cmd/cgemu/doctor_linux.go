@@ -239,7 +239,7 @@ func examineCounting() finding {
 		Path: "/dev/stdin", Args: []string{"doctor"}, Stdin: f, Caches: &cachesim.Default, Branches: true,
 	}))
 	if err != nil {
-		return problemOf(what, err.Error(), "see what is said above of limits, /proc and the working directory; /dev/null has to be there, too")
+		return problemOf(what, plainError{err}.Error(), "see what is said above of limits, /proc and the working directory; /dev/null has to be there, too")
 	}
 	for event, n := range want {
 		if got := r.Profile.Total(event); got != n {
@@ -273,7 +273,7 @@ func examineDynamic() finding {
 	for i := range totals {
 		r, err := cgemu.Run(context.Background(), quietly(cgemu.Config{Path: path, Args: []string{path}, Env: defaultEnv, ReadOnly: true}))
 		if err != nil {
-			return problemOf(what, err.Error(), "is it a program for x86-64 Linux?")
+			return problemOf(what, plainError{err}.Error(), "is it a program for x86-64 Linux?")
 		}
 		if !r.Exit.Success() {
 			return problemOf(what, path+" failed: "+r.Exit.String(), "report it, with cgemu --strace "+path)

@@ -155,6 +155,15 @@ var stderr io.Writer = os.Stderr
 
 // fail reports a failure of ours.
 func fail(status int, err error) int {
-	fmt.Fprintf(stderr, "cgemu: %s%s\n", strings.TrimPrefix(err.Error(), "cgemu: "), cure(err)) // package cgemu says so itself
+	fmt.Fprintf(stderr, "cgemu: %s%s\n", plainError{err}, cure(err))
 	return status
 }
+
+// A plainError is an error without the name of package cgemu in front, which puts it there itself.
+type plainError struct{ error }
+
+// Error implements error.
+func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "cgemu: ") }
+
+// Unwrap returns the whole error.
+func (e plainError) Unwrap() error { return e.error }

@@ -24,6 +24,33 @@ type Bind struct {
 	ReadOnly bool
 }
 
+// A BindError is that a directory cannot be bound.
+type BindError struct {
+	Bind
+	// Dir is the directory that there is a problem with: the host's, or the one where the guest is to see that.
+	Dir string
+	// OnHost says that it is the host's. Otherwise Root is the directory of the host that the guest has as /, "" if it
+	// is none.
+	OnHost bool
+	Root   string
+	Err    linux.Errno
+}
+
+// Error implements error.
+func (e *BindError) Error() string {
+	whose := "guest"
+	if e.OnHost {
+		whose = "host"
+	}
+	return fmt.Sprintf("bind %s at %s: the %s's %s: %v", e.Host, e.Guest, whose, e.Dir, e.Err)
+}
+
+// Missing reports whether the directory is not there.
+func (e *BindError) Missing() bool { return e.Err == linux.ENOENT }
+
+// Unwrap returns the errno.
+func (e *BindError) Unwrap() error { return e.Err }
+
 // nodeRoot makes the root directory one of nodes: what NewRoot makes, or the host's directory, or an overlay of either;
 // and what is bound into it.
 func (fs *System) nodeRoot(now func() host.Time) error {
@@ -65,7 +92,7 @@ func (fs *System) nodeRoot(now func() host.Time) error {
 	fs.Root.fs = ns
 	for _, b := range fs.Config.Binds {
 		if err := fs.bind(ns, b); err != nil {
-			return fmt.Errorf("syscalls: bind %s at %s: %w", b.Host, b.Guest, err)
+			return fmt.Errorf("syscalls: %w", err)
 		}
 	}
 	return nil
@@ -177,8 +204,9 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	}
 	from, e := host.NewFS(dir)
 	if e != 0 {
-		return fmt.Errorf("the host's %s: %w", dir, e)
+		return &BindError{Bind: b, Dir: dir, OnHost: true, Err: e}
 	}
+	asked := b
 	b.Host, b.Guest = from.Path(), path.Join("/", b.Guest)
 	var below vfs.FS = from
 	if b.ReadOnly {
@@ -190,7 +218,7 @@ func (fs *System) bind(ns *vfs.Namespace, b Bind) error {
 	}
 	if e != 0 {
 		from.Close()
-		return fmt.Errorf("the guest's %s: %w", b.Guest, e)
+		return &BindError{Bind: asked, Dir: b.Guest, Root: fs.Config.rootDir(), Err: e}
 	}
 	fs.Root.binds = append(fs.Root.binds, b)
 	return nil
