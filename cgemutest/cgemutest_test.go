@@ -89,8 +89,8 @@ func TestCheck(t *testing.T) {
 	*update = false
 	r := check(dumps, "", "1")
 	require.Empty(t, r.failed)
-	require.Equal(t, "TestX/a_b: as before, Ir 25\n", r.noted)
-	require.Contains(t, check(guest, "1%", "1").failed, "limit 1%): REGRESSION")
+	require.Equal(t, "TestX/a_b: same: Ir 25\n", r.noted)
+	require.Contains(t, check(guest, "1%", "1").failed, ": regression: Ir ")
 	require.Contains(t, check(guest, "1000000000", "1").noted, "Ir 25 -> ")
 	require.Contains(t, check(guest, "1000000000", "2").failed, `command: "dumps 2" was "dumps 1": the counts do not compare`)
 	require.Contains(t, check(guest, "many").failed, `limit: many is neither`)

@@ -16,10 +16,13 @@ const (
 	Regression Verdict = "regression" // a count is beyond its limit
 	Unlike     Verdict = "unlike"     // something else is run than what the baseline counted: the counts do not compare
 	New        Verdict = "new"        // the baseline does not have it, or not all of it
-	Changed    Verdict = "changed"    // counts went up or down within their limits
+	Changed    Verdict = "changed"    // counts went up, and perhaps others down, within their limits
 	Improved   Verdict = "improved"   // counts went down, and none up
 	Same       Verdict = "same"
 )
+
+// verdicts are all, the worst first.
+var verdicts = []Verdict{Failed, Regression, Unlike, New, Changed, Improved, Same}
 
 // A Report has a Result for each benchmark, in the order of the manifest.
 type Report struct {
@@ -131,10 +134,14 @@ func Compare(b *Benchmark, old *Counts, now *Measurement) Result {
 			r.Differs = append(r.Differs, Difference{what, o, n})
 		}
 	}
-	r.Verdict = verdict(r.Changes, known)
 	if slices.ContainsFunc(r.Differs, func(d Difference) bool { return !d.comparable() }) {
+		for i := range r.Changes {
+			r.Changes[i].Exceeded = false // limits are for counts that compare
+		}
 		r.Verdict = Unlike
+		return r
 	}
+	r.Verdict = verdict(r.Changes, known)
 	return r
 }
 

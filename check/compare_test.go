@@ -190,8 +190,8 @@ func TestSaidOnce(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, r.WriteText(&out))
 	require.Regexp(t, `^a: .*\nb: .*\nc: .*\nd: .*\n    stdin: `, out.String())
-	require.Contains(t, out.String(), "    stdin: another input: the counts do not compare; cgemu check --update\ne: FAILED")
-	require.Contains(t, out.String(), "e: FAILED: not there\n"+`a, b:
+	require.Contains(t, out.String(), "    stdin: another input: the counts do not compare; cgemu check --update\ne: failed")
+	require.Contains(t, out.String(), "e: failed: not there\n"+`a, b:
     cpu: "v2" was "v3": the counts do not compare; cgemu check --update
 all that ran:
     libraries: other libraries than those of the baseline: their part may have moved for that
@@ -200,6 +200,31 @@ all that ran:
 	out.Reset()
 	require.NoError(t, r.WriteResult(&out, 0))
 	require.Contains(t, out.String(), "    program: another build\n", "one alone says it itself")
+}
+
+// TestVerdicts has the manual and the schema of reports know every verdict.
+func TestVerdicts(t *testing.T) {
+	manual, err := os.ReadFile("../docs/manual.md")
+	require.NoError(t, err)
+	for _, v := range verdicts {
+		require.Contains(t, string(manual), "| `"+string(v)+"` |")
+		require.Contains(t, Schema, `"`+string(v)+`"`)
+	}
+}
+
+// TestUnlike has no limit hold where counts do not compare: one verdict.
+func TestUnlike(t *testing.T) {
+	b := &Benchmark{Name: "b", Settings: Settings{Events: []string{"Ir"}}}
+	old, now := newCounts(), newCounts()
+	old.Events["Ir"], old.Fingerprint["env"] = 100, "A=1"
+	now.Events["Ir"], now.Fingerprint["env"] = 200, "A=2"
+	r := Compare(b, old, &Measurement{Counts: now})
+	require.Equal(t, Unlike, r.Verdict)
+	require.False(t, r.Changes[0].Exceeded)
+	now.Fingerprint["env"] = "A=1"
+	r = Compare(b, old, &Measurement{Counts: now})
+	require.Equal(t, Regression, r.Verdict)
+	require.True(t, r.Changes[0].Exceeded)
 }
 
 // TestFormats compares each format with testdata/formats; -update writes them anew.

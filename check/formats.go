@@ -160,18 +160,21 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for i := range r.Results {
 		x := &r.Results[i]
 		if x.Verdict == Failed {
-			t.printf("| %s | | | | | **failed**: %s |\n", cell(x.Name), cell(x.Err.Error()))
+			t.printf("| %s | | | | | **%s**: %s |\n", cell(x.Name), x.Verdict, cell(x.Err.Error()))
 		}
 		for _, c := range x.Changes {
-			what, before, change, note := cell(c.Event), cgout.Group(c.Old), percent(c.Old, c.New), ""
+			what, before, change, note := cell(c.Event), cgout.Group(c.Old), percent(c.Old, c.New), string(x.Verdict)
 			if c.Function != "" {
 				what += " in " + strings.ReplaceAll(annotate.MarkdownCode(c.Function), "|", `\|`)
 			}
-			switch {
-			case c.Unknown:
-				before, change, note = "", "", "new"
-			case c.Exceeded:
-				note = "**beyond " + c.Limit.String() + "**"
+			if x.Verdict == Regression || x.Verdict == Unlike {
+				note = "**" + note + "**"
+			}
+			if c.Unknown {
+				before, change, note = "", "", note+c.lacking(x.Verdict)
+			}
+			if c.Exceeded {
+				note += ", beyond " + c.Limit.String()
 			}
 			t.printf("| %s | %s | %s | %s | %s | %s |\n", cell(x.Name), what, before, cgout.Group(c.New), change, note)
 		}
@@ -189,8 +192,27 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			t.printf("\n</details>\n")
 		}
 	}
+	r.markdownUnlike(t)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// markdownUnlike says why counts do not compare.
+func (r *Report) markdownUnlike(t *text) {
+	first := true
+	for i := range r.Results {
+		x := &r.Results[i]
+		for _, d := range x.Differs {
+			if d.comparable() {
+				continue
+			}
+			if first {
+				t.printf("\n")
+			}
+			first = false
+			t.printf("- %s: %s: %s: %s\n", cell(x.Name), x.Verdict, cell(d.What), cell(d.sentence(r.newText().update)))
+		}
+	}
 }
 
 // cell is s in a table of markdown.
@@ -238,7 +260,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		switch why := r.stale(x); {
 		case x.Verdict == Failed:
 			s.Errors++
-			c.Error = &junitMessage{Message: x.Err.Error()}
+			c.Error = &junitMessage{Message: x.failure()}
 		case x.Verdict == Regression:
 			s.Failures++
 			c.Failure = &junitMessage{Message: x.headline(), Text: t.String()}
@@ -267,12 +289,15 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 func (r *Report) stale(x *Result) string {
 	switch {
 	case x.Verdict == Unlike:
-		return x.Name + ": something else is run than what the baseline counted; cgemu check --update"
+		return fmt.Sprintf("%s: %s: something else is run than what the baseline counted; cgemu check --update", x.Name, x.Verdict)
 	case x.Verdict == New && r.Against == "":
-		return x.Name + ": the baseline lacks it, or some of it; cgemu check --update"
+		return fmt.Sprintf("%s: %s: the baseline lacks it, or some of it; cgemu check --update", x.Name, x.Verdict)
 	}
 	return ""
 }
+
+// failure says in one line why a benchmark could not be measured.
+func (r *Result) failure() string { return fmt.Sprintf("%s: %s: %v", r.Name, r.Verdict, r.Err) }
 
 // headline says in one line what is beyond its limit.
 func (r *Result) headline() string {
@@ -283,10 +308,10 @@ func (r *Result) headline() string {
 			if c.Function != "" {
 				what += " in " + c.Function
 			}
-			parts = append(parts, fmt.Sprintf("%s %s -> %s (%s, limit %s)", what, cgout.Group(c.Old), cgout.Group(c.New), percent(c.Old, c.New), c.Limit))
+			parts = append(parts, fmt.Sprintf("%s %s -> %s (%s, beyond %s)", what, cgout.Group(c.Old), cgout.Group(c.New), percent(c.Old, c.New), c.Limit))
 		}
 	}
-	return r.Name + ": " + strings.Join(parts, ", ")
+	return fmt.Sprintf("%s: %s: %s", r.Name, r.Verdict, strings.Join(parts, ", "))
 }
 
 // place is where a regression is shown in a source: the busiest line of the function of the project that grew most; ""
@@ -315,7 +340,7 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 		x := &r.Results[i]
 		switch why := r.stale(x); {
 		case x.Verdict == Failed:
-			t.printf("::error title=%s::%s\n", property.Replace("cgemu check: "+x.Name), data.Replace(x.Err.Error()))
+			t.printf("::error title=%s::%s\n", property.Replace("cgemu check: "+x.Name), data.Replace(x.failure()))
 		case why != "":
 			t.printf("::error title=%s::%s\n", property.Replace("cgemu check: "+x.Name), data.Replace(why))
 		case x.Verdict == Regression:

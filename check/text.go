@@ -14,9 +14,9 @@ import (
 // maxMoved is how many functions of a benchmark are shown.
 const maxMoved = 8
 
-// WriteText writes r for a terminal or a log: a line for each event of each benchmark, below it what moved it, and at
-// the end in what several differ from their baselines, and how many benchmarks there are of which verdict. Benchmarks
-// that are as before take one line.
+// WriteText writes r for a terminal or a log: a line for each event of each benchmark, with the benchmark's verdict,
+// below it what moved it, and at the end in what several differ from their baselines, and how many benchmarks there are
+// of which verdict. Benchmarks that are the same take one line.
 func (r *Report) WriteText(w io.Writer) error {
 	t := r.newText()
 	if r.Against != "" {
@@ -57,20 +57,20 @@ func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, form
 func (t *text) result(r *Result) {
 	switch r.Verdict {
 	case Failed:
-		t.printf("%s: FAILED: %v\n", r.Name, r.Err)
+		t.printf("%s: %s: %v\n", r.Name, r.Verdict, r.Err)
 		return
 	case Same:
-		t.printf("%s: as before", r.Name)
+		var counts []string
 		for _, c := range r.Changes {
 			if c.Function == "" {
-				t.printf(", %s %s", c.Event, cgout.Group(c.New))
+				counts = append(counts, c.Event+" "+cgout.Group(c.New))
 			}
 		}
-		t.printf("\n")
+		t.printf("%s: %s: %s\n", r.Name, r.Verdict, strings.Join(counts, ", "))
 		return
 	}
 	for _, c := range r.Changes {
-		t.change(r.Name, c)
+		t.change(r, c)
 	}
 	if !r.Changes[0].Unknown {
 		t.functions(r)
@@ -145,21 +145,30 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-func (t *text) change(name string, c Change) {
+// change writes a line of a count of r.
+func (t *text) change(r *Result, c Change) {
 	what := c.Event
 	if c.Function != "" {
 		what += " in " + c.Function
 	}
+	t.printf("%s: %s: %s ", r.Name, r.Verdict, what)
 	if c.Unknown {
-		t.printf("%s: new: %s %s\n", name, what, cgout.Group(c.New))
+		t.printf("%s%s\n", cgout.Group(c.New), c.lacking(r.Verdict))
 		return
 	}
-	t.printf("%s: %s %s -> %s (%s", name, what, cgout.Group(c.Old), cgout.Group(c.New), percent(c.Old, c.New))
+	beyond := ""
 	if c.Exceeded {
-		t.printf(", limit %s): REGRESSION\n", c.Limit)
-		return
+		beyond = ", beyond " + c.Limit.String()
 	}
-	t.printf(")\n")
+	t.printf("%s -> %s (%s%s)\n", cgout.Group(c.Old), cgout.Group(c.New), percent(c.Old, c.New), beyond)
+}
+
+// lacking says of a count that there is none before, where the verdict does not.
+func (c Change) lacking(v Verdict) string {
+	if c.Unknown && v != New {
+		return " (not in the baseline)"
+	}
+	return ""
 }
 
 // functions shows what moved the first event.
@@ -243,7 +252,7 @@ func (t *text) summary(r *Report) {
 		return
 	}
 	var parts []string
-	for _, v := range []Verdict{Failed, Regression, Unlike, New, Changed, Improved, Same} {
+	for _, v := range verdicts {
 		n := 0
 		for _, x := range r.Results {
 			if x.Verdict == v {

@@ -156,7 +156,7 @@ func TestAction(t *testing.T) {
 	with["manifest"] = "more.toml"
 	status, printed, summary, output = act(t, dir, with)
 	require.Equal(t, 1, status, printed)
-	require.Contains(t, printed, "REGRESSION")
+	require.Contains(t, printed, "b: regression: ")
 	require.Contains(t, printed, "::error title=cgemu check")
 	require.NotEmpty(t, summary)
 	require.Equal(t, "status=1\n", output)
@@ -344,7 +344,7 @@ func TestGitLab(t *testing.T) {
 	require.Zero(t, status, out)
 	status, out = do("more.toml", "", "")
 	require.Equal(t, 1, status, out)
-	require.Contains(t, out, "REGRESSION")
+	require.Contains(t, out, "b: regression: ")
 	for _, report := range job.Artifacts.Reports {
 		text, err := os.ReadFile(filepath.Join(dir, report))
 		require.NoError(t, err)
