@@ -204,10 +204,9 @@ all that ran:
 
 // TestVerdicts has the manual and the schema of reports know every verdict.
 func TestVerdicts(t *testing.T) {
-	manual, err := os.ReadFile("../docs/manual.md")
-	require.NoError(t, err)
+	manual := readManual(t)
 	for _, v := range verdicts {
-		require.Contains(t, string(manual), "| `"+string(v)+"` |")
+		require.Contains(t, manual, "| `"+string(v)+"` |")
 		require.Contains(t, Schema, `"`+string(v)+`"`)
 	}
 }

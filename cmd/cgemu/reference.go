@@ -292,14 +292,30 @@ var checkReference = sync.OnceValue(func() *usage.Command {
 			}},
 		},
 		Operands: usage.Files,
-		Sections: []usage.Section{{Title: "Exit status", Rows: []usage.Row{
+		Sections: append(manifestSections(), usage.Section{Title: "Exit status", Rows: []usage.Row{
 			{Name: "0", Text: "nothing went beyond its limit"},
-			{Name: "1", Text: "something went beyond its limit, or the baseline lacks something"},
-			{Name: "2", Text: "something could not be measured, or the command line is wrong"},
-		}}},
+			{Name: "1", Text: "something went beyond its limit, or the baseline lacks it, or has counts of something else"},
+			{Name: "2", Text: "something could not be measured, or the command line or the manifest is wrong"},
+		}}),
 		SeeAlso: []string{"cgemu(1)", "cgemu-diff(1)"},
 	}
 })
+
+// manifestSections are what a manifest has.
+func manifestSections() []usage.Section {
+	list := []usage.Section{{Title: "A manifest, cgemu.toml", Lines: strings.Split(strings.TrimSpace(check.Minimal), "\n")}}
+	for _, t := range check.Tables {
+		s := usage.Section{Title: "Keys of " + t.Name}
+		if t.Name == "" {
+			s.Title = "Its keys, at the top"
+		}
+		for _, k := range t.Keys {
+			s.Rows = append(s.Rows, usage.Row{Name: k.Name, Text: k.Text})
+		}
+		list = append(list, s)
+	}
+	return list
+}
 
 var completionCommand = sync.OnceValue(func() *usage.Command {
 	return &usage.Command{

@@ -26,6 +26,13 @@ func (c *Command) Man(version, date string) string {
 	c.manOptions(&b)
 	for _, s := range c.Sections {
 		fmt.Fprintf(&b, ".SH %s\n", roff(strings.ToUpper(s.Title)))
+		if len(s.Lines) > 0 {
+			b.WriteString(".nf\n")
+			for _, line := range s.Lines {
+				b.WriteString(`\&` + roff(line) + "\n")
+			}
+			b.WriteString(".fi\n")
+		}
 		for _, r := range s.Rows {
 			fmt.Fprintf(&b, ".TP\n\\fB%s\\fP\n%s", roff(r.Name), paragraph(r.Text))
 		}

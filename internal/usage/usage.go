@@ -59,9 +59,10 @@ type Option struct {
 // A Row is a line of a table: an example and what it shows, or a status and what it means.
 type Row struct{ Name, Text string }
 
-// A Section is a part of a manual page that is a table.
+// A Section is a part of a manual page: lines that stand as they are, and a table; either may be left out.
 type Section struct {
 	Title string
+	Lines []string
 	Rows  []Row
 }
 
@@ -170,7 +171,11 @@ func (c *Command) Help(name string) string {
 		}
 	}
 	for _, s := range c.Sections {
-		b.WriteString("\n" + s.Title + ":\n" + table(s.Rows))
+		b.WriteString("\n" + s.Title + ":\n")
+		for _, line := range s.Lines {
+			b.WriteString("  " + line + "\n")
+		}
+		b.WriteString(table(s.Rows))
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ var sample = Command{
 		{Names: []string{"-n"}, Arg: "N", Text: "short"},
 		{Names: []string{"--an-option-with-a-long-name", "--no-option"}, Text: "below"},
 	}}},
-	Sections: []Section{{"Exit status", []Row{{"0", "well"}, {"125", "not well"}}}},
+	Sections: []Section{{"Exit status", nil, []Row{{"0", "well"}, {"125", "not well"}}}, {"A file", []string{"[a]", ".b = 'c'"}, nil}},
 	SeeAlso:  []string{"a(1)", "b(7)"},
 }
 
@@ -44,6 +44,10 @@ Options:
 Exit status:
   0    well
   125  not well
+
+A file:
+  [a]
+  .b = 'c'
 `, sample.Help("t"))
 }
 
@@ -83,6 +87,11 @@ well
 .TP
 \fB125\fP
 not well
+.SH A FILE
+.nf
+\&[a]
+\&.b = \(aqc\(aq
+.fi
 .SH EXAMPLES
 .TP
 \fBtool sub .x\fP
