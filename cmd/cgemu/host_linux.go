@@ -54,6 +54,9 @@ func checkDirectory() error {
 	return nil
 }
 
+// writableDir says why no file can be made in a directory.
+func writableDir(dir string) error { return unix.Access(dir, unix.W_OK) }
+
 // writable waits until a write to a file would not wait, and reports whether that is so.
 func writable(f *os.File, d time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}

@@ -15,6 +15,12 @@ func unknownLimit() (uint64, bool) { return 0, false }
 // checkHost finds nothing: what it looks for on Linux, /proc, is not asked for here.
 func checkHost() error { return nil }
 
+// writableDir says whether a directory is missing. Whether files can be made in it shows when one is.
+func writableDir(dir string) error {
+	_, err := os.Stat(dir)
+	return err
+}
+
 // checkDirectory finds nothing: a working directory that is gone is an error of whatever uses it.
 func checkDirectory() error { return nil }
 

@@ -169,14 +169,26 @@ func newOutFiles(format string) (*outFiles, error) {
 		return nil, fmt.Errorf("--cachegrind-out-file: %w", err)
 	}
 	f.names[syscalls.DefaultPID] = name
-	if _, err := os.Stat(filepath.Dir(name)); errors.Is(err, fs.ErrNotExist) { // which is better told before the run
-		return nil, fmt.Errorf("--cachegrind-out-file: %s: there is no directory %s", name, filepath.Dir(name))
+	if err := checkPlace(name); err != nil {
+		return nil, err
 	}
 	f.written = map[string]fs.FileInfo{}
 	if f.isDefault() {
 		f.found = f.find()
 	}
 	return f, nil
+}
+
+// checkPlace says why a profile cannot be written, as far as that is known before the run.
+func checkPlace(name string) error {
+	dir := filepath.Dir(name)
+	switch err := writableDir(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--cachegrind-out-file: %s: there is no directory %s", name, dir)
+	case err != nil && !cgout.IsSpecial(name):
+		return fmt.Errorf("the profile %s cannot be written: %s: %w; --cachegrind-out-file=FILE puts it elsewhere", name, dir, err)
+	}
+	return nil
 }
 
 // name returns the file for a process. A name without %p is the first process'; others get their
