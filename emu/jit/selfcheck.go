@@ -65,15 +65,12 @@ func (e *Engine) codeChanged(x *exit) {
 			e.Invalidate(p, p+emu.PageSize)
 		}
 	}
-	switch first := e.noteRewritten(t.pc); {
-	case !known:
-	case first:
-		e.drop(t)
-		e.forgetRetained(t.pc) // they compare immediates
-		e.bury(t)
-	case e.calls == nil:
+	if known && e.calls == nil {
 		e.drop(t)
 		e.retain(t)
+	}
+	if e.noteRewritten(t.pc) {
+		e.forgetRetained(t.pc) // they compare immediates
 	}
 }
 
