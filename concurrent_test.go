@@ -43,8 +43,8 @@ func TestConcurrentRuns(t *testing.T) {
 		{args: []string{guest, "signals"}},
 		{args: []string{guest, "faults", "100"}},
 		{args: []string{"testdata/flags"}},
-		{args: []string{"/bin/sh", "-c", "cd " + dir + "; umask 077; i=0; while [ $i -lt 30 ]; do (echo $i >a$i); : >ax; rm ax; i=$((i+1)); done; cat a7"}},
-		{args: []string{"/bin/sh", "-c", "cd " + dir + "; umask 002; i=0; while [ $i -lt 30 ]; do (echo $i >b$i); : >bx; rm bx; i=$((i+1)); done; cat b7"}},
+		{args: []string{"/bin/sh", "-c", "cd '" + dir + "' || exit; umask 077; i=0; while [ $i -lt 30 ]; do (echo $i >a$i); : >ax; rm ax; i=$((i+1)); done; cat a7"}},
+		{args: []string{"/bin/sh", "-c", "cd '" + dir + "' || exit; umask 002; i=0; while [ $i -lt 30 ]; do (echo $i >b$i); : >bx; rm bx; i=$((i+1)); done; cat b7"}},
 	}
 	one := func(i int) ran {
 		cfg := cgemu.Config{Args: runs[i].args, TraceChildren: true}

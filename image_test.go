@@ -50,6 +50,7 @@ func TestImage(t *testing.T) {
 		}
 		require.Equal(t, want, text(t, res))
 	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	require.NotEmpty(t, cgemu.DefaultImageCache())
 }
 

@@ -4,6 +4,7 @@ package cgemu_test
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 	"time"
 
@@ -63,7 +64,9 @@ func TestLiveChangesNothing(t *testing.T) {
 					sameResult(t, once.Children[i], again.Children[i])
 				}
 			}
-			require.Positive(t, taken, "no counts were taken in %d runs", rounds)
+			if runtime.GOMAXPROCS(0) > 1 { // else a run may be over before others had their turn
+				require.Positive(t, taken, "no counts were taken in %d runs", rounds)
+			}
 		})
 	}
 }
@@ -71,6 +74,7 @@ func TestLiveChangesNothing(t *testing.T) {
 // TestLiveCountsNameless takes the counts of a program that executes code in no file, to which it may give a name
 // later: they are counted at once, and so are its calls.
 func TestLiveCountsNameless(t *testing.T) {
+	requirePerfMap(t)
 	cfg := cgemu.Config{
 		Args: []string{compile(t, "gcc", "-O1", "testdata/jit.c", "-o")}, Dir: t.TempDir(), Overlay: true, CallGraph: true, ProgressEvery: time.Millisecond,
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -32,16 +31,6 @@ const (
 	valgrind = "/usr/bin/valgrind.bin"
 	preload  = "LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so"
 )
-
-// Signals that whoever started the tests has ignored (nohup does so) are ignored by programs that the reference runs,
-// not by guests: those that are caught here are not.
-func init() {
-	caught := []os.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2}
-	if signal.Ignored(os.Interrupt) { // as go tool has it, and shells what they start in the background
-		caught = append(caught, os.Interrupt)
-	}
-	signal.Notify(make(chan os.Signal, 1), caught...)
-}
 
 // reference is Cachegrind with the options by which docs/counting.md defines our counts.
 var reference = []string{

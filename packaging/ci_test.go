@@ -229,7 +229,7 @@ func TestWorkflow(t *testing.T) {
 	env[0] = "PATH=" + strings.TrimSpace(string(bin)) + ":" + os.Getenv("PATH")
 	status, out = runScript(t, dir, steps[4].Run, env)
 	require.Equal(t, 1, status, out)
-	require.Contains(t, out, "REGRESSION")
+	require.Contains(t, out, "b: regression: ")
 	require.Contains(t, out, "::error title=cgemu check")
 	require.Equal(t, "always()", steps[5].If)
 	status, out = runScript(t, dir, steps[5].Run, env)

@@ -31,6 +31,7 @@ import (
 	"github.com/cgemu/cgemu"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
+	"github.com/cgemu/cgemu/internal/testhost"
 	"github.com/cgemu/cgemu/syscalls"
 )
 
@@ -82,6 +83,7 @@ func guestRun(t *testing.T, args []string, env []string, change ...func(*cgemu.C
 // programs it starts: they would be open there and not under cgemu. A host older than
 // Linux 5.11 cannot do that, and rarely has any.
 func TestMain(m *testing.M) {
+	testhost.Settle()
 	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	os.Exit(m.Run())
 }
@@ -202,12 +204,26 @@ func requireHost(t *testing.T, name string) {
 		if _, _, e := unix.Syscall(unix.SYS_GET_MEMPOLICY, 0, 0, 0); e != 0 { // ENOSYS, or EPERM in containers
 			t.Skip("get_mempolicy: ", e)
 		}
+	case "messages", "ownfiles":
+		requireRoot(t)
+	case "calls", "scheduling":
+		requireRoot(t)
+		if nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || nice != 20 { // the system call's way to say 0
+			t.Skip("the tests run with another priority than the guest")
+		}
 	case "memfile":
 		if err := writeConstant(); err != nil { // proc_mem.force_override of the kernel's command line
 			t.Skip(err)
 		}
 	}
 	requireLinux(t, sinceLinux[name])
+}
+
+// requireRoot skips the test if who runs it has not the privileges that the guest acts as if it had.
+func requireRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("natively it needs privileges")
+	}
 }
 
 // writeConstant writes to memory of this process that may only be read, by way of /proc/self/mem.

@@ -85,9 +85,12 @@ func FuzzFS(f *testing.F) {
 		require.Empty(t, vfstest.Difference(vfstest.Run(host, first), vfstest.Run(memory, first)))
 		want := vfstest.Run(host, second)
 		require.Empty(t, vfstest.Difference(want, vfstest.Run(memory, second)))
-		require.Empty(t, vfstest.Difference(want, vfstest.Run(upper, second)))
 		require.Empty(t, vfstest.Difference(vfstest.Tree(host), vfstest.Tree(memory)))
-		require.Empty(t, vfstest.Difference(vfstest.Tree(host), vfstest.Tree(upper)))
+		got := vfstest.Run(upper, second)
+		if o.Privileged { // others cannot remove a directory that they may not list: whether it is empty is not known
+			require.Empty(t, vfstest.Difference(want, got))
+			require.Empty(t, vfstest.Difference(vfstest.Tree(host), vfstest.Tree(upper)))
+		}
 		require.Empty(t, vfstest.Difference(before, vfstest.Tree(lower)))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu"
+	"github.com/cgemu/cgemu/internal/testhost"
 )
 
 const (
@@ -143,6 +144,7 @@ cd $(mktemp -d); nc -lU sock >got & until seq 1000 | nc -NU sock 2>/dev/null; do
 
 // TestServers runs servers and their clients, natively and under cgemu: equal output.
 func TestServers(t *testing.T) {
+	testhost.RequireLoopback(t)
 	env := []string{"PATH=/usr/bin:/bin:/usr/sbin", "LC_ALL=C", "HOME=/"}
 	for name, tt := range map[string]struct {
 		args  []string

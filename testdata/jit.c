@@ -23,6 +23,10 @@ static void map_name(unsigned char *at, const char *name)
 	if (!f) {
 		sprintf(path, "/tmp/perf-%d.map", getpid());
 		f = fopen(path, "w");
+		if (!f) {
+			perror(path);
+			_exit(1);
+		}
 	}
 	fprintf(f, "%lx 40 %s\n", (long)at, name);
 	fflush(f);

@@ -43,7 +43,7 @@ function sound(d) {
 
 // soundRows is the same for the lines of a file.
 const soundRows = (rows, cols) => Array.isArray(rows) && rows.every((r) => Array.isArray(r) && Number.isSafeInteger(r[0]) && (r.length === 1 || (r[1] === null || isText(r[1])) && isText(r[2]) &&
-  (r.length === 3 || isRow(r[3], cols))));
+  (r.length === 3 || r[3] === null || isRow(r[3], cols))));
 
 // Names.
 
@@ -298,12 +298,14 @@ function comparedLines(c, now, old) {
     lines.set(to, [to, l[1] ?? text, l[1] === null ? runs : l[2], l[3] ? l[3].map((x, i) => plus(x, joined(c, null, row)[i])) : joined(c, null, row), line]);
   }
   const all = [...[...lines].map(([n, r]) => [n, r]), ...gone].sort((x, y) => x[0] - y[0] || (x[1][0] < 0) - (y[1][0] < 0));
-  const rows = [], whole = byText || b.length > 0 ? lastLine(now) : 0;
+  const rows = [], whole = byText || b.length > 0 ? lastLine(now) : 0, before = new Map(byText ? a : []);
   let last = 0;
   for (const [n, r] of all) {
     const left = n - last - (r[0] < 0 ? 0 : 1);
     if (whole > 0 && left > 0) rows.push([left]);
     last = Math.max(last, n);
+    const was = r[0] > 0 && r[3] ? before.get(r[4]) : undefined;
+    if (was !== undefined && was !== r[1]) rows.push([-1, was, "", null, r[4]]); // what a changed line was
     rows.push(r);
   }
   if (whole > last) rows.push([whole - last]);

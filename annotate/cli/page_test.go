@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/annotate/serve"
+	"github.com/cgemu/cgemu/internal/testhost"
 )
 
 // TestView: the address is printed, the page is there with what annotate's options say, and it is over when it is to
 // end.
 func TestView(t *testing.T) {
+	testhost.RequireLoopback(t)
 	for _, tt := range []struct {
 		args []string
 		want []string

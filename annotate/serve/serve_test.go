@@ -14,6 +14,7 @@ import (
 
 	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
+	"github.com/cgemu/cgemu/internal/testhost"
 )
 
 // report is of one file, whose source is read, and of one that is not there.
@@ -64,6 +65,7 @@ func ask(t *testing.T, method, url string, headers ...string) (status int, text 
 
 // TestServe: the page has no sources until they are asked for, by number, in the version that the page has.
 func TestServe(t *testing.T) {
+	testhost.RequireLoopback(t)
 	c := Content{report(t, 70), 1, true}
 	stopped := 0
 	url := serve(t, &Server{Content: func() (Content, error) { return c, nil }, Stop: func() { stopped++ }})
@@ -122,6 +124,7 @@ func TestServe(t *testing.T) {
 
 // TestGuard: the server has loopback's names only, and answers no other pages.
 func TestGuard(t *testing.T) {
+	testhost.RequireLoopback(t)
 	c := Content{report(t, 70), 1, false}
 	url := serve(t, &Server{Content: func() (Content, error) { return c, nil }})
 	port := url[strings.LastIndex(url, ":"):]
@@ -160,6 +163,7 @@ func TestListen(t *testing.T) {
 
 // TestError: a report that cannot be made is an error on the page, and the server goes on.
 func TestError(t *testing.T) {
+	testhost.RequireLoopback(t)
 	url := serve(t, &Server{Content: func() (Content, error) { return Content{}, errors.New("no profile") }})
 	for range 2 {
 		status, text := ask(t, "GET", url+"/")

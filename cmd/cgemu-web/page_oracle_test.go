@@ -121,7 +121,7 @@ func TestOraclePage(t *testing.T) {
 	choose(b, `document.querySelector("#sources li:last-child select")`, "new")
 	b.Is("Source found for 1 of 1 file.", status)
 	b.Is("f", funcs)
-	b.Is("int f(int x) {,  return x + 2; }", `[...`+frame+`.querySelectorAll("#pane td.code")].map((c) => c.textContent).filter((t) => /f\(|return/.test(t)).join()`)
+	b.Is("int f(int x) {,  return x + 1; },  return x + 2; }", `[...`+frame+`.querySelectorAll("#pane td.code")].map((c) => c.textContent).filter((t) => /f\(|return/.test(t)).join()`)
 	b.Is("true", frame+`.getElementById("sentence").textContent.startsWith("Instructions went up by 5")`)
 	b.Screenshot("web-diff")
 

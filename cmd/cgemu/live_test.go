@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/internal/testhost"
 )
 
 // A viewed is a command whose run is shown.
@@ -76,6 +78,7 @@ func (v *viewed) counts(t *testing.T) (c pageCounts) {
 
 // TestView watches a program that never ends, stops it on the page, and reads its profile.
 func TestView(t *testing.T) {
+	testhost.RequireLoopback(t)
 	guest, err := filepath.Abs("../../testdata/guest")
 	require.NoError(t, err)
 	v := startViewed(t, "--call-graph=yes", "--callgrind-out-file=p", guest, "loop")
@@ -123,6 +126,7 @@ func exitCode(err error) int {
 // TestViewEnds: a program that ends is shown until a signal; the profile is that of a run that nobody watched, and so
 // is the exit status.
 func TestViewEnds(t *testing.T) {
+	testhost.RequireLoopback(t)
 	guest, err := filepath.Abs("../../testdata/guest")
 	require.NoError(t, err)
 	v := startViewed(t, "--cachegrind-out-file=p", guest, "exit", "3")

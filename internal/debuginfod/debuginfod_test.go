@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/internal/testhost"
 )
 
 const id, other, broken = "0123456789abcdef0123456789abcdef01234567", "aaaa456789abcdef0123456789abcdef01234567", "bbbb456789abcdef0123456789abcdef01234567"
@@ -17,6 +19,7 @@ const id, other, broken = "0123456789abcdef0123456789abcdef01234567", "aaaa45678
 // TestFind asks two servers: what one does not have the other may, what both lack is asked for once, and one that fails
 // is not asked again.
 func TestFind(t *testing.T) {
+	testhost.RequireLoopback(t)
 	asked := map[string]int{}
 	server := func(name string, answers map[string]func(w http.ResponseWriter)) *httptest.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

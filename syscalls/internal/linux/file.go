@@ -68,7 +68,7 @@ const (
 	AT_STATX_SYNC_TYPE  = 0x6000
 )
 
-// File types in st_mode, and the types getdents64 gives.
+// File types in st_mode, which are the types that getdents64 gives, and bits of programs that change who executes them.
 const (
 	S_IFMT   = 0o170000
 	S_IFSOCK = 0o140000
@@ -78,6 +78,8 @@ const (
 	S_IFDIR  = 0o040000
 	S_IFCHR  = 0o020000
 	S_IFIFO  = 0o010000
+	S_ISUID  = 0o4000
+	S_ISGID  = 0o2000
 )
 
 // Whence of lseek(2).

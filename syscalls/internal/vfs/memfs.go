@@ -353,15 +353,27 @@ func (h *memHandle) Replace(by Data) linux.Errno { return Replace(h.Data, by) }
 func (h *memHandle) WriteAt(b []byte, off int64) (int, linux.Errno) {
 	n, e := h.Data.WriteAt(b, off)
 	if n > 0 {
-		h.node.changed()
+		h.node.written()
 	}
 	return n, e
+}
+
+// written is changed for a file's data, which takes from it the rights that a program of that file would have had: whom
+// it belongs to, if a user without privileges wrote, and its group, if that may execute it.
+func (n *memNode) written() {
+	if !n.fs.o.Privileged && n.stat.Kind() == linux.S_IFREG {
+		n.stat.Mode &^= linux.S_ISUID
+		if n.stat.Mode&0o010 != 0 {
+			n.stat.Mode &^= linux.S_ISGID
+		}
+	}
+	n.changed()
 }
 
 func (h *memHandle) Truncate(size int64) linux.Errno {
 	e := h.Data.Truncate(size)
 	if e == 0 {
-		h.node.changed()
+		h.node.written()
 	}
 	return e
 }

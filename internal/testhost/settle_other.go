@@ -1,0 +1,9 @@
+//go:build !unix
+
+package testhost
+
+import "os"
+
+var others []os.Signal
+
+func settle() {}
