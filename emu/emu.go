@@ -126,6 +126,8 @@ type Fault struct {
 	// Unsupported names the instruction if the guest's CPU model has it and the engine does
 	// not, or if the model hides it: the reason for a VecUD.
 	Unsupported string
+	// Failure says of another #UD why the engine cannot go on: what it has not been given by the host, say.
+	Failure string
 }
 
 // Trap reports whether f is raised behind its instruction.

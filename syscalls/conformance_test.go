@@ -204,6 +204,10 @@ func requireHost(t *testing.T, name string) {
 		if _, _, e := unix.Syscall(unix.SYS_GET_MEMPOLICY, 0, 0, 0); e != 0 { // ENOSYS, or EPERM in containers
 			t.Skip("get_mempolicy: ", e)
 		}
+	case "large":
+		if legacyLayout() {
+			t.Skip("ulimit -s unlimited: Linux gives out the lower third of all addresses last, and natively others")
+		}
 	case "messages", "ownfiles":
 		requireRoot(t)
 	case "calls", "scheduling":
@@ -218,6 +222,15 @@ func requireHost(t *testing.T, name string) {
 	}
 	requireLinux(t, sinceLinux[name])
 }
+
+// stackLimit is the limit with which the tests were started, by which Linux chose where mappings go.
+var stackLimit = func() (l syscall.Rlimit) {
+	_ = syscall.Getrlimit(syscall.RLIMIT_STACK, &l)
+	return l
+}()
+
+// legacyLayout reports whether mappings go upwards from a third of all addresses on.
+func legacyLayout() bool { return stackLimit.Cur == math.MaxUint64 }
 
 // requireRoot skips the test if who runs it has not the privileges that the guest acts as if it had.
 func requireRoot(t *testing.T) {

@@ -138,7 +138,7 @@ func (e *Engine) decode(pc emu.Addr) (*block, *emu.Fault) {
 	}
 	b.pages = [2]emu.Addr{pc.PageDown(), (a - 1).PageDown()}
 	if err := e.mem.Guard(b.pages[:]...); err != nil {
-		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
+		return nil, &emu.Fault{Vector: emu.VecUD, Failure: err.Error()}
 	}
 	e.prepareCheck(b)
 	b.alone = b.marked || b.code != nil

@@ -14,7 +14,7 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 	}
 	e.interrupted = nil
 	if err := e.findMemory(); err != nil {
-		return emu.Stop{Reason: emu.StopFault, Fault: &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}, Left: int64(budget)}
+		return emu.Stop{Reason: emu.StopFault, Fault: &emu.Fault{Vector: emu.VecUD, Failure: err.Error()}, Left: int64(budget)}
 	}
 	e.owner, e.state.CPU, e.state.kind = c, *c, kindNone
 	if e.calls != nil {

@@ -122,7 +122,7 @@ func (e *Engine) stopAt(t *tb, i, pos int, f emu.Fault, ours bool) *emu.Stop {
 	switch {
 	case ours:
 		if err := e.mem.Unguard(f.Addr, f.Addr+1); err != nil {
-			return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+			return stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
 		}
 		if e.details() {
 			e.revokeGuarded(t, i, pc)
@@ -205,7 +205,7 @@ func (e *Engine) copyOnWrite(pos int) (copied bool, stop *emu.Stop) {
 	}
 	copied, err := e.mem.CopyOnWrite(emu.Addr(e.get(stSigAddr)-e.get(stBase)), e.get(stSigErr)&2 != 0)
 	if err != nil {
-		stop = stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+		stop = stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
 	}
 	return copied, stop
 }

@@ -500,7 +500,7 @@ func (e *Engine) ready() error {
 // longer where there is a loop.
 func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 	if err := e.ready(); err != nil {
-		return *stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+		return *stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
 	}
 	if budget < emu.NoBudget {
 		e.needBudget()
@@ -771,7 +771,7 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 	}
 	if !t.listed && rip < maxCode {
 		if err := e.table.set(rip, e.hostAddr(int(t.indirect))); err != nil {
-			return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()})
+			return stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
 		}
 		t.listed = true
 	}

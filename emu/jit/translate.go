@@ -111,7 +111,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	if err := e.register(t); err != nil {
 		e.drop(t)
 		e.bury(t)
-		return nil, &emu.Fault{Vector: emu.VecUD, Unsupported: err.Error()}
+		return nil, &emu.Fault{Vector: emu.VecUD, Failure: err.Error()}
 	}
 	return t, nil
 }

@@ -34,7 +34,7 @@ func sameStop(a, b emu.Stop) bool {
 		return true
 	}
 	x, y := *a.Fault, *b.Fault
-	x.Unsupported, y.Unsupported = "", ""
+	x.Unsupported, y.Unsupported, x.Failure, y.Failure = "", "", "", ""
 	return x == y
 }
 
@@ -70,7 +70,7 @@ func describeStop(s emu.Stop) string {
 	if s.Reason != emu.StopFault {
 		return fmt.Sprintf("for reason %d, %d left", s.Reason, s.Left)
 	}
-	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported, " ")
+	return strings.TrimRight(s.Fault.Error()+" "+s.Fault.Unsupported+s.Fault.Failure, " ")
 }
 
 // compareFloat compares x87, SSE, AVX and AVX-512 state; the exceptions that were recorded only if both engines do

@@ -215,6 +215,13 @@ func (k *Kernel) reportHostFiles(nr uint64) {
 	}
 }
 
+// reportFailure says why the engine cannot go on at an address, once for each reason.
+func (k *Kernel) reportFailure(why string, at emu.Addr) {
+	if name, _ := k.refused.add(why); name {
+		k.Logf("%s; the program gets SIGILL at %v", why, at)
+	}
+}
+
 // reportRefused names an instruction that is not supported, at an address.
 func (k *Kernel) reportRefused(what string, at emu.Addr) {
 	text := fmt.Sprintf("%s at %v", what, at)

@@ -38,6 +38,9 @@ func (t *Thread) Fault(f emu.Fault) {
 		s.Signo, s.Code, addr = linux.SIGTRAP, linux.SI_KERNEL, 0
 	case emu.VecUD:
 		s.Signo, s.Code = linux.SIGILL, linux.ILL_ILLOPN
+		if f.Failure != "" {
+			t.Kernel.reportFailure(f.Failure, t.CPU.RIP)
+		}
 		if f.Unsupported != "" {
 			t.Kernel.reportRefused(f.Unsupported, t.CPU.RIP)
 		}

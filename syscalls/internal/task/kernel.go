@@ -180,7 +180,8 @@ type Kernel struct {
 	// FormatCall shows the system call that t waits in, for messages.
 	FormatCall func(t *Thread) string
 	progress   progress
-	// reported has the numbers of the unsupported calls that messages have named, refused the instructions.
+	// reported has the numbers of the unsupported calls that messages have named, refused the instructions, and what
+	// else an engine could not do.
 	reported messageSet[uint64]
 	refused  messageSet[string]
 	// full says that a message has said that there was no room for another process, fullOfFiles that the host had no

@@ -61,8 +61,10 @@ func TestUnsupportedInstructions(t *testing.T) {
 	p, log := newProcessFor(t)
 	for range 1000 {
 		p.Kernel.reportRefused("SHA256RNDS2", 0x1000)
+		p.Kernel.reportFailure("jit: no memory", 0x3000)
 	}
 	assert.Equal(t, 1, strings.Count(log.String(), "SHA256RNDS2 at 0x1000 is not supported; the program gets SIGILL"))
+	assert.Equal(t, 1, strings.Count(log.String(), "cgemu: jit: no memory; the program gets SIGILL at 0x3000\n"))
 	for i := range emu.Addr(1000) {
 		p.Kernel.reportRefused("SHA256RNDS2", 0x2000+i)
 	}
