@@ -9,7 +9,7 @@ import (
 )
 
 // A Differ subtracts one profile from another as cg_diff does: by function, all
-// on line 0.
+// on line 0. A profile that it refuses may be there by half: every Add and Write after that return the same error.
 type Differ struct {
 	// ModFile and ModFunc change names; nil changes nothing. Add returns their errors.
 	ModFile, ModFunc func(name string) (string, error)
@@ -18,14 +18,23 @@ type Differ struct {
 	events      []string
 	files       map[string]map[string][]Count
 	summary     []Count
+	err         error // of the first Add that failed
 }
 
 // Add reads a profile, whose errors call it name. The first one is subtracted
 // from the second.
 func (d *Differ) Add(name string, r io.Reader) error {
-	if len(d.names) == 2 {
+	switch {
+	case d.err != nil:
+	case len(d.names) == 2:
 		return errors.New("cgout: a third profile for a Differ")
+	default:
+		d.err = d.add(name, r)
 	}
+	return d.err
+}
+
+func (d *Differ) add(name string, r io.Reader) error {
 	s, err := newScannerFrom(name, r)
 	if err != nil {
 		return err
@@ -39,7 +48,7 @@ func (d *Differ) Add(name string, r io.Reader) error {
 	return v.finish()
 }
 
-// A differing is Differ.Add at work.
+// A differing is Differ.add at work.
 type differing struct {
 	d              *Differ
 	s              *Scanner
@@ -141,7 +150,10 @@ func accumulate(sum, counts []Count, second bool) {
 
 // Write writes second minus first.
 func (d *Differ) Write(w io.Writer) error {
-	if len(d.names) != 2 {
+	switch {
+	case d.err != nil:
+		return d.err
+	case len(d.names) != 2:
 		return errors.New("cgout: Differ.Write before two profiles were added")
 	}
 	b := bufio.NewWriter(w)

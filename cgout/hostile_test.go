@@ -77,6 +77,7 @@ func TestFewCounts(t *testing.T) {
 // TestMisuse wants errors, and no wrong counts.
 func TestMisuse(t *testing.T) {
 	const text = "cmd: x\nevents: A\nfl=f\nfn=f\n1 5\nsummary: 5\n"
+	require.EqualError(t, new(Merger).Write(io.Discard), "cgout: Merger.Write before a profile was added")
 	var d Differ
 	require.EqualError(t, d.Write(io.Discard), "cgout: Differ.Write before two profiles were added")
 	require.NoError(t, d.Add("a", strings.NewReader(text)))

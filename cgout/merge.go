@@ -11,7 +11,8 @@ import (
 var ErrEvents = errors.New("events in data files don't match")
 
 // A Merger adds up profiles as cg_merge does: whatever their numbers, in the
-// order in which names and lines first appear.
+// order in which names and lines first appear. A profile that it refuses may be there by half: every Add and Write
+// after that return the same error.
 type Merger struct {
 	desc    []string
 	cmd     string
@@ -20,6 +21,7 @@ type Merger struct {
 	files   table[*table[*lineTable]]
 	summary []Count
 	block   []Count // what is left of the last block that zeros cut from
+	err     error   // of the first Add that failed
 }
 
 // A table is a map that remembers the order in which keys came.
@@ -78,6 +80,13 @@ func (t *lineTable) at(line Count, mk func() []Count) []Count {
 
 // Add reads a profile, whose errors call it name, and adds it.
 func (m *Merger) Add(name string, r io.Reader) error {
+	if m.err == nil {
+		m.err = m.add(name, r)
+	}
+	return m.err
+}
+
+func (m *Merger) add(name string, r io.Reader) error {
 	s, err := newScannerFrom(name, r)
 	if err != nil {
 		return err
@@ -87,7 +96,7 @@ func (m *Merger) Add(name string, r io.Reader) error {
 	return s.Visit(&v)
 }
 
-// A merging is Merger.Add at work.
+// A merging is Merger.add at work.
 type merging struct {
 	m        *Merger
 	first    bool // the profile is the first one
@@ -153,8 +162,14 @@ func addCounts(sum, counts []Count) {
 	}
 }
 
-// Write writes the sum of what was added.
+// Write writes the sum of what was added. It is an error if nothing was.
 func (m *Merger) Write(w io.Writer) error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case !m.started:
+		return errors.New("cgout: Merger.Write before a profile was added")
+	}
 	b := bufio.NewWriter(w)
 	writeHeader(b, m.desc, m.cmd, m.events)
 	for i, file := range m.files.keys {

@@ -2,6 +2,8 @@ package cgout
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -111,8 +113,37 @@ func TestMerger(t *testing.T) {
 		"2 9223372036854775808 -4\n1 0 0\nfl=y\nfn=f\n1 1 1\nsummary: 11 2\n", b.String())
 
 	require.ErrorIs(t, m.Add("c", strings.NewReader("cmd: x\nevents: A\nsummary: 1\n")), ErrEvents)
-	require.EqualError(t, m.Add("c", strings.NewReader("cmd: x\nevents: A B\n")),
-		"c:3: missing `summary:` line, aborting")
+}
+
+// TestRefusedProfile has profiles that are refused half read: nothing of them is written.
+func TestRefusedProfile(t *testing.T) {
+	const good = "cmd: x\nevents: A\nfl=f\nfn=f\n1 5\nsummary: 5\n"
+	for _, tt := range []struct{ bad, err string }{
+		{"cmd: x\nevents: A\nfl=f\nfn=f\n1 100\n2 xyz\nsummary: 5\n", "bad:6: malformed or too many event counts"},
+		{"cmd: x\nevents: A\nfl=f\nfn=f\n1 100\n", "bad:6: missing `summary:` line, aborting"},
+		{"cmd: x\nevents: B\nsummary: 0\n", ErrEvents.Error()},
+		{"x", "bad:1: missing a `command:` line: this is no profile; cgemu PROGRAM writes one, which is called cachegrind.out.1000"},
+	} {
+		var m Merger
+		require.NoError(t, m.Add("good", strings.NewReader(good)))
+		require.EqualError(t, m.Add("bad", strings.NewReader(tt.bad)), tt.err)
+		require.EqualError(t, m.Add("good", strings.NewReader(good)), tt.err)
+		require.EqualError(t, m.Write(io.Discard), tt.err)
+		var d Differ
+		require.NoError(t, d.Add("good", strings.NewReader(good)))
+		require.EqualError(t, d.Add("bad", strings.NewReader(tt.bad)), tt.err)
+		require.EqualError(t, d.Add("good", strings.NewReader(good)), tt.err)
+		require.EqualError(t, d.Write(io.Discard), tt.err)
+	}
+	var d Differ
+	err := d.Add("a", strings.NewReader("x"))
+	require.ErrorContains(t, err, "a:1: ")
+	require.Equal(t, err, d.Add("b", strings.NewReader(good)))
+	require.Equal(t, err, d.Write(io.Discard))
+	wrong := errors.New("wrong")
+	d = Differ{ModFunc: func(string) (string, error) { return "", wrong }}
+	require.Equal(t, wrong, d.Add("a", strings.NewReader(good)))
+	require.Equal(t, wrong, d.Write(io.Discard))
 }
 
 func TestDiffer(t *testing.T) {
