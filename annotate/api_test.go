@@ -3,6 +3,7 @@ package annotate
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -73,15 +74,24 @@ func TestZeroOptions(t *testing.T) {
 }
 
 func TestOptionErrors(t *testing.T) {
-	p := Memory("p", inMemory())
+	p, none := Memory("p", inMemory()), Finder{Images: []fs.FS{nil}}
 	for _, o := range []Options{
 		{Threshold: -1}, {Threshold: math.NaN()}, {MinDelta: &MinDelta{Percent: math.Inf(1)}}, {Top: -1},
+		{Syntax: "att"}, {Tree: "callers"}, {Finder: none}, {OldFinder: none}, {NewFinder: none},
 	} {
 		_, err := New(o, p)
 		require.Error(t, err)
 		_, err = Compare(o, p, p)
 		require.Error(t, err)
 		require.Error(t, WriteText(io.Discard, o, p))
+	}
+	_, err := New(Options{Syntax: "att"}, p)
+	require.EqualError(t, err, `annotate: Syntax is "att", which is none of "intel", "gnu" and "go"`)
+	_, err = New(Options{Tree: "callers"}, p)
+	require.EqualError(t, err, `annotate: Tree is "callers", which is none of "caller", "calling" and "both"`)
+	for _, syntax := range []string{"", "intel", "gnu", "go"} {
+		_, err = New(Options{Syntax: syntax}, p)
+		require.NoError(t, err)
 	}
 	for option, o := range map[string]Options{
 		"Show": {Show: []string{"Ir", "no"}}, "Sort": {Sort: []string{"no"}}, "Derived": {Derived: []string{"no/Ir"}},
@@ -92,6 +102,12 @@ func TestOptionErrors(t *testing.T) {
 		require.Equal(t, MissingEventError{option, "no"}, *missing)
 		require.ErrorAs(t, WriteText(io.Discard, o, p), &missing)
 	}
+	_, err = New(Options{Context: -1}, p)
+	require.EqualError(t, err, "annotate: Context is less than 0")
+	_, err = Compare(Options{Context: -1}, p, p)
+	require.EqualError(t, err, "annotate: Context is less than 0")
+	require.NoError(t, WriteText(io.Discard, Options{Context: -1}, p), "cg_annotate takes it")
+
 	wrong := errors.New("wrong")
 	rename := func(name string) (string, error) { return "", wrong }
 	for _, o := range []Options{{RenameFile: rename}, {RenameFunc: rename}} {
@@ -106,6 +122,15 @@ func TestInputErrors(t *testing.T) {
 	_, err := New(Options{})
 	require.ErrorIs(t, err, errNoProfile)
 	require.ErrorIs(t, WriteText(io.Discard, Options{}), errNoProfile)
+	for _, in := range []Input{{}, Memory("p", nil), FileIn(nil, "p")} {
+		_, err = New(Options{}, in)
+		require.ErrorIs(t, err, errNoProfile)
+		_, err = Compare(Options{}, p, in)
+		require.ErrorIs(t, err, errNoProfile)
+		_, err = NewCalls(Options{}, in)
+		require.ErrorIs(t, err, errNoProfile)
+		require.ErrorIs(t, WriteText(io.Discard, Options{}, in), errNoProfile)
+	}
 	_, err = New(Options{}, p, File(filepath.Join(t.TempDir(), "none")))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = Compare(Options{}, p, Memory("q", cgout.New("Ir")))
@@ -117,6 +142,13 @@ func TestInputErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, r.WriteAsm(io.Discard), "p: no counts by instruction")
 	require.Error(t, r.WriteTable(io.Discard))
+	live, err := r.Live(1, false, false)
+	require.NoError(t, err)
+	require.Equal(t, 1, live.Sources())
+	for _, file := range []int{-1, 1} {
+		require.EqualError(t, live.WriteSource(io.Discard, file), fmt.Sprintf("annotate: the report has no file %d", file))
+	}
+	require.NoError(t, live.WriteSource(io.Discard, 0))
 	r, err = Compare(Options{}, p, p)
 	require.NoError(t, err)
 	require.Error(t, r.WriteAsm(io.Discard))

@@ -71,7 +71,7 @@ type builtFile struct {
 
 // buildReport reads profiles and makes a Report, a comparison if there are old ones.
 func buildReport(tool string, o *Options, olds, news []Input) (_ *Report, err error) {
-	if err := o.check(); err != nil {
+	if err := o.checkReport(); err != nil {
 		return nil, err
 	}
 	b := &builder{o: o, read: sourceReader{files: o.files()}, r: &Report{o: *o, Tool: tool, Compare: olds != nil, Threshold: o.Threshold},

@@ -207,7 +207,7 @@ func (d *pageData) rows(r *Report) {
 
 // fileRows are the rows of a file, with Options.Context lines around those with counts.
 func (r *Report) fileRows(f *ReportFile) []rawJSON {
-	w := r.newRowWriter(f, min(max(r.o.Context, 0), math.MaxInt32))
+	w := r.newRowWriter(f, min(r.o.Context, math.MaxInt32))
 	w.write()
 	return w.rows
 }

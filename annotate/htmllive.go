@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 )
 
@@ -63,6 +64,9 @@ func (l *Live) Sources() int { return len(l.r.Files) }
 
 // WriteSource writes the lines of a file of the report, by its number, as JSON.
 func (l *Live) WriteSource(w io.Writer, file int) error {
+	if file < 0 || file >= l.Sources() {
+		return fmt.Errorf("annotate: the report has no file %d", file)
+	}
 	data, err := json.Marshal(l.r.fileRows(l.r.Files[file]))
 	if err != nil {
 		return err

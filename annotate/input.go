@@ -12,8 +12,10 @@ import (
 )
 
 // An Input is a profile to be read: of a File, or of a run in this program, Memory.
+// The zero value is none: what reads it returns an error.
 type Input struct {
 	name string
+	// read returns the profile as a file has it. It is nil if there is no profile: data says so.
 	read func() ([]byte, error)
 	// memory is the profile, if it is in memory.
 	memory *cgout.Profile
@@ -38,6 +40,9 @@ func File(path string) Input {
 
 // FileIn is File for a file in fsys.
 func FileIn(fsys fs.FS, path string) Input {
+	if fsys == nil {
+		return Input{name: path}
+	}
 	return Input{
 		name:  path,
 		read:  func() ([]byte, error) { return cgout.ReadFileFS(fsys, path) },
@@ -49,6 +54,9 @@ func FileIn(fsys fs.FS, path string) Input {
 // Memory is a profile in memory, which must not change as long as the report is
 // used. The name is for reports and errors.
 func Memory(name string, p *cgout.Profile) Input {
+	if p == nil {
+		return Input{name: name}
+	}
 	return Input{
 		name:   name,
 		memory: p,
@@ -67,11 +75,19 @@ func Memory(name string, p *cgout.Profile) Input {
 	}
 }
 
+// data reads the profile.
+func (in *Input) data() ([]byte, error) {
+	if in.read == nil {
+		return nil, errNoProfile
+	}
+	return in.read()
+}
+
 // profile reads the profile with its call graph.
 func (in *Input) profile() (*cgout.Profile, error) {
 	p := in.memory
 	if p == nil {
-		data, err := in.read()
+		data, err := in.data()
 		if err != nil {
 			return nil, err
 		}

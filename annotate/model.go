@@ -242,7 +242,7 @@ type reader struct {
 }
 
 func (r *reader) read(in Input) error {
-	data, err := in.read()
+	data, err := in.data()
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ type Options struct {
 	Inclusive bool
 	Tree      Tree
 
-	// Context is how many lines stand around lines with counts, in WriteText and
-	// WriteHTML.
+	// Context is how many lines stand around lines with counts, in WriteText and WriteHTML. WriteText takes a negative
+	// one as cg_annotate does: it says where the lines would be, and shows none. New and Compare refuse that.
 	Context int
 	// CallGraph is for WriteHTML: it has call graphs read, of profiles that have one, and functions kept that reach the
 	// threshold with what they call, or ten times the threshold of another event that is shown.
@@ -86,7 +86,7 @@ type Options struct {
 	Invocation string
 	// Color has texts for people (WriteText, WriteTable) in the colours of terminals.
 	Color bool
-	// Syntax is that of WriteAsm's instructions: "gnu", "go", or the one in the profile, which is Intel's.
+	// Syntax is that of WriteAsm's instructions: "gnu", "go", or "intel" or "" for the one in the profile.
 	Syntax string
 	// Visible is for texts that go to a terminal: see the function Visible.
 	Visible bool
@@ -141,7 +141,28 @@ func (o *Options) check() error {
 	if o.Top < 0 {
 		return errors.New("annotate: Top is less than 0")
 	}
+	switch o.Tree {
+	case TreeNone, TreeCaller, TreeCalling, TreeBoth:
+	default:
+		return fmt.Errorf(`annotate: Tree is %q, which is none of "caller", "calling" and "both"`, o.Tree)
+	}
+	if o.Syntax != "" && o.Syntax != "intel" && asmFormats[o.Syntax] == nil {
+		return fmt.Errorf(`annotate: Syntax is %q, which is none of "intel", "gnu" and "go"`, o.Syntax)
+	}
+	for _, f := range []Finder{o.Finder, o.OldFinder, o.NewFinder} {
+		if slices.ContainsFunc(f.Images, func(in fs.FS) bool { return in == nil }) {
+			return errors.New("annotate: an image of a Finder is nil")
+		}
+	}
 	return nil
+}
+
+// checkReport refuses what check does, and a negative Context, which WriteText takes as cg_annotate does.
+func (o *Options) checkReport() error {
+	if o.Context < 0 {
+		return errors.New("annotate: Context is less than 0")
+	}
+	return o.check()
 }
 
 // checkEvents finds out whether the events have what Show and Sort name.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,6 +86,10 @@ func TestMisuse(t *testing.T) {
 	require.NoError(t, d.Add("b", strings.NewReader(text)))
 	require.EqualError(t, d.Add("c", strings.NewReader(text)), "cgout: a third profile for a Differ")
 	require.NoError(t, d.Write(io.Discard))
+
+	path := filepath.Join(t.TempDir(), "p")
+	require.EqualError(t, WriteFiles(t.Context(), path, nil, new(Insns).Write), "cgout: WriteFiles without a profile")
+	require.NoFileExists(t, path+InsnsSuffix)
 
 	p := New("A")
 	p.Add("f", "g", 1, math.MaxUint64-1)

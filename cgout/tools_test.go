@@ -50,6 +50,8 @@ func TestExpand(t *testing.T) {
 		_, err := n.Expand(tt.format, 1)
 		require.ErrorContains(t, err, tt.want, "%s", tt.format)
 	}
+	_, err := new(Namer).Expand("a%q{A}", 1)
+	require.EqualError(t, err, "Environment variable 'A' is not set")
 }
 
 func TestWriteTotals(t *testing.T) {

@@ -108,6 +108,8 @@ func (p *Profile) WriteFormat(w io.Writer) error {
 func WriteFiles(ctx context.Context, path string, profile, insns func(io.Writer) error) error {
 	var err error
 	switch {
+	case profile == nil:
+		return errors.New("cgout: WriteFiles without a profile")
 	case insns == nil:
 	case IsSpecial(path):
 		err = fmt.Errorf("cannot write counts by instruction beside %s: it is no regular file", path)

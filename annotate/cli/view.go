@@ -55,7 +55,7 @@ func (o *options) profiles() (list []annotate.Input) {
 
 // report reads the profiles.
 func (o *options) report(tool string) (r *annotate.Report, err error) {
-	o.ShowFirst = o.human()
+	o.ShowFirst, o.Context = o.human(), max(o.Context, 0) // only cg_annotate's text has a meaning for less
 	if o.CallGraph = o.format == "html"; o.CallGraph {
 		if o.Dir, err = os.Getwd(); err != nil {
 			o.Dir = "" // sources below it are no one's then
