@@ -1,6 +1,7 @@
 package cachesim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,7 +10,7 @@ import (
 )
 
 // A Geometry says how a cache is built. Sizes in bytes; the number of sets, Size/Line/Assoc,
-// is a power of two, and so is Line.
+// is a power of two, and so is Line. No number is more than 2147483647.
 type Geometry struct {
 	Size, Assoc, Line int
 }
@@ -35,29 +36,35 @@ func ParseGeometry(s string) (Geometry, error) {
 		return Geometry{}, fmt.Errorf("bad argument '%s': size,assoc,line expected", s)
 	}
 	var n [3]int
-	overflow := false
+	var tooLarge error
 	for i, field := range fields {
-		v, err := strconv.ParseInt(field, 10, 64)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
+		v, err := strconv.ParseInt(field, 10, 32)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			tooLarge = errTooLarge
+		case err != nil:
 			return Geometry{}, fmt.Errorf("bad argument '%s': %q is no number", s, field)
 		}
-		overflow = overflow || v != int64(int32(v))
-		n[i] = int(int32(v))
-	}
-	if overflow {
-		return Geometry{}, fmt.Errorf("bad argument '%s': one of the cache parameters was too large and overflowed (at most %d)",
-			s, math.MaxInt32)
+		n[i] = int(v)
 	}
 	g := Geometry{n[0], n[1], n[2]}
-	if err := g.Check(); err != nil {
+	if err := cmp.Or(tooLarge, g.Check()); err != nil {
 		return Geometry{}, fmt.Errorf("bad argument '%s': %w", s, err)
 	}
 	return g, nil
 }
 
+// errTooLarge is of numbers that Cachegrind's do not hold, and of caches as large as the memory of hosts.
+var errTooLarge = fmt.Errorf("one of the cache parameters was too large and overflowed (at most %d)", math.MaxInt32)
+
 // Check returns what is wrong with g, in Cachegrind's words and order. Its last message, "cache associativity > (size /
 // line size)", is left out: then the number of sets is no whole number, which is found before.
 func (g Geometry) Check() error {
+	for _, n := range []int{g.Size, g.Assoc, g.Line} {
+		if n != int(int32(n)) {
+			return errTooLarge
+		}
+	}
 	switch {
 	case g.Line == 0:
 		return errors.New("cache line size is zero")

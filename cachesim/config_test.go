@@ -90,6 +90,10 @@ func TestConfigCheck(t *testing.T) {
 	require.EqualError(t, Config{good, small, good}.Check(), message)
 	require.EqualError(t, Config{good, good, small}.Check(), message)
 	require.EqualError(t, Config{good, good, Geometry{1024, 0, 64}}.Check(), "LL=1024,0,64: cache associativity is zero")
+	for _, g := range []Geometry{{1 << 44, 16, 64}, {1 << 31, 16, 64}, {1024, 1 << 32, 64}, {1024, 2, 1 << 40}, {-1 << 40, -16, 64}} {
+		require.EqualError(t, g.Check(), "one of the cache parameters was too large and overflowed (at most 2147483647)")
+		require.Error(t, Config{good, good, g}.Check())
+	}
 	require.Equal(t, 32, Config{Geometry{1024, 2, 64}, good, Geometry{1024, 2, 128}}.MinLine())
 }
 
