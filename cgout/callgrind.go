@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,7 @@ type callgrindWriter struct {
 	objects, files map[string]int
 	funcs          map[Func]int
 	num            []byte
+	err            error // of the first line that cannot be written
 	// graph is what is written, fn the function there and in the file of the lines that come, -1 and "" at first.
 	graph *CallGraph
 	fn    int32
@@ -24,28 +26,79 @@ type callgrindWriter struct {
 }
 
 // WriteCallgrind writes p in Callgrind's format (version 1, positions are lines, names compressed), which
-// callgrind_annotate, KCachegrind and Read read. It is an error if p has no call graph. Lines and calls that counted
-// nothing are left out.
+// callgrind_annotate, KCachegrind and Read read. Lines and calls that counted nothing are left out, and blanks around
+// names, Cmd and Desc, since readers do not see them. It is an error if p has no call graph, or one whose costs are not
+// p's in sum, and what is an error of Write.
 func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if p.Graph == nil {
 		return fmt.Errorf("cgout: a profile without a call graph cannot be written in Callgrind's format")
 	}
-	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[Func]int{}, graph: p.Graph, fn: -1}
-	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", oneLine(p.Cmd))
+	totals, err := p.writable()
+	if err != nil {
+		return err
+	}
+	if err := p.Graph.matches(p.Events, totals); err != nil {
+		return err
+	}
+	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[Func]int{}, graph: p.Graph.trimmed(), fn: -1}
+	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", trimmed(p.Cmd))
 	if p.Thread > 0 {
 		fmt.Fprintf(b, "thread: %d\n", p.Thread)
 	}
 	b.WriteString("\n")
 	for _, desc := range p.Desc {
-		b.WriteString("desc: " + oneLine(desc) + "\n")
+		b.WriteString("desc: " + trimmed(desc) + "\n")
 	}
 	b.WriteString("\npositions: line\nevents: " + strings.Join(p.Events, " ") + "\nsummary:")
-	totals := p.Totals()
 	b.Write(appendCounts(nil, totals))
-	b.functions()
+	if b.functions(); b.err != nil {
+		return b.err
+	}
 	b.WriteString("\ntotals:")
 	b.Write(appendCounts(nil, totals))
 	return b.Flush()
+}
+
+// matches returns what is different in a profile with these events and totals.
+func (g *CallGraph) matches(events []string, totals []uint64) error {
+	if g.events != len(events) {
+		return fmt.Errorf("cgout: the call graph has counts of %d events, the profile of %d", g.events, len(events))
+	}
+	sum := make([]uint64, g.events)
+	for i := range g.costs.keys {
+		if e := addExactly(sum, g.costs.rowOf(int32(i), g.events)); e >= 0 {
+			return fmt.Errorf("cgout: "+largeTotal, events[e])
+		}
+	}
+	for e, n := range sum {
+		if n != totals[e] {
+			return fmt.Errorf("cgout: the call graph has %d of %s, the profile %d", n, events[e], totals[e])
+		}
+	}
+	return nil
+}
+
+// trimmed returns the graph with names as the format keeps them: g itself, if it has no others.
+func (g *CallGraph) trimmed() *CallGraph {
+	odd := func(name string) bool { return trimmed(name) != name }
+	trim := func(f Func) Func { return Func{trimmed(f.Object), trimmed(f.File), trimmed(f.Name)} }
+	if !slices.ContainsFunc(g.funcs.values, func(f Func) bool { return trim(f) != f }) && !slices.ContainsFunc(g.files.values, odd) &&
+		!slices.ContainsFunc(g.jumps.keys, func(k jumpKey) bool { return odd(k.fn) }) {
+		return g
+	}
+	t := NewCallGraph(g.events)
+	for c := range g.Costs {
+		t.AddCost(trim(c.Func), trimmed(c.File), c.Line, c.Counts...)
+	}
+	for c := range g.Calls {
+		c.Caller, c.File, c.Callee = trim(c.Caller), trimmed(c.File), trim(c.Callee)
+		t.AddCall(c)
+	}
+	for j := range g.Jumps {
+		j.Func, j.File, j.TargetFunc, j.TargetFile = trim(j.Func), trimmed(j.File), trimmed(j.TargetFunc), trimmed(j.TargetFile)
+		t.AddJump(j)
+	}
+	return t
 }
 
 // functions writes all functions. Costs, calls and jumps are in one order: those of a line come together.
@@ -137,7 +190,7 @@ func (b *callgrindWriter) call(c *Call) {
 	writeName(b, "cfi", c.Callee.File, c.Callee.File, b.files)
 	writeName(b, "cfn", c.Callee.Name, c.Callee, b.funcs)
 	b.num = strconv.AppendUint(append(b.num[:0], "calls="...), c.Count, 10)
-	b.num = strconv.AppendInt(append(b.num, ' '), int64(c.CalleeLine), 10)
+	b.num = b.appendLine(append(b.num, ' '), c.CalleeLine)
 	b.Write(append(b.num, '\n'))
 	b.position(c.Line, c.Counts)
 }
@@ -151,15 +204,17 @@ func (b *callgrindWriter) jump(j *Jump) {
 		writeName(b, "jfn", j.TargetFunc, Func{j.Func.Object, j.TargetFile, j.TargetFunc}, b.funcs)
 	}
 	if j.Conditional {
-		fmt.Fprintf(b, "jcnd=%d/%d %d\n%d\n", j.Count, j.Executed, j.TargetLine, j.Line)
+		fmt.Fprintf(b, "jcnd=%d/%d ", j.Count, j.Executed)
 	} else {
-		fmt.Fprintf(b, "jump=%d %d\n%d\n", j.Count, j.TargetLine, j.Line)
+		fmt.Fprintf(b, "jump=%d ", j.Count)
 	}
+	b.num = append(b.appendLine(b.num[:0], j.TargetLine), '\n')
+	b.Write(append(b.appendLine(b.num, j.Line), '\n'))
 }
 
 // writeName writes the name of what, or its number if that was written before.
 func writeName[T comparable](b *callgrindWriter, key, name string, what T, numbers map[T]int) {
-	if strings.TrimSpace(name) == "" { // it cannot be given a number
+	if name == "" { // it cannot be given a number
 		b.WriteString(key + "=\n")
 		return
 	}
@@ -170,13 +225,24 @@ func writeName[T comparable](b *callgrindWriter, key, name string, what T, numbe
 	}
 	b.WriteString(key + "=(" + strconv.Itoa(n) + ")")
 	if !ok {
-		b.WriteString(" " + oneLine(name))
+		b.WriteString(" " + name)
 	}
 	b.WriteByte('\n')
 }
 
+// trimmed is a text as the format keeps it.
+func trimmed(text string) string { return strings.TrimSpace(oneLine(text)) }
+
+// appendLine appends a line's number, which a minus sign would make a distance from the last one.
+func (b *callgrindWriter) appendLine(buf []byte, line int) []byte {
+	if line < 0 && b.err == nil {
+		b.err = negativeLine(line, b.graph.funcs.values[b.fn].Name)
+	}
+	return strconv.AppendInt(buf, int64(line), 10)
+}
+
 // position writes a line's number and counts.
 func (b *callgrindWriter) position(line int, counts []uint64) {
-	b.num = strconv.AppendInt(b.num[:0], int64(line), 10)
+	b.num = b.appendLine(b.num[:0], line)
 	b.Write(appendCounts(b.num, counts))
 }

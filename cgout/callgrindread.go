@@ -44,10 +44,12 @@ type callgrindReader struct {
 	conditional          bool
 	jumpFile, jumpFunc   string
 	otherFile, otherFunc bool
-	// totals are of the part that is read, as its lines have them; counts is used again for every line.
-	totals, counts []uint64
-	// complete is of files whose writer ends every part with its totals, unended of a part without them so far.
-	complete, unended bool
+	// totals are of the part that is read, as its lines have them, sums of the parts before it; counts is used again
+	// for every line.
+	totals, sums, counts []uint64
+	// complete is of files whose writer ends every part with its totals, unended of a part without them so far. own is
+	// of WriteCallgrind's, which has names as they are.
+	complete, unended, own bool
 }
 
 // An afterPosition is what a line that begins with a position means.
@@ -81,7 +83,7 @@ func readCallgrind(name string, data []byte) (*Profile, error) {
 	case r.complete && r.unended:
 		return nil, r.s.Errorf("the file ends without a `totals:` line: it has been cut short")
 	}
-	return r.p, nil
+	return r.p, r.endPart()
 }
 
 // read takes a line.
@@ -118,7 +120,8 @@ func (r *callgrindReader) header(key string, value []byte) error {
 			return r.s.Errorf("version %s of Callgrind's format: only 1 is known", value)
 		}
 	case "creator":
-		r.complete = string(value) == "cgemu" || bytes.HasPrefix(value, []byte("callgrind-"))
+		r.own = string(value) == "cgemu"
+		r.complete = r.own || bytes.HasPrefix(value, []byte("callgrind-"))
 	case "cmd":
 		if r.p.Cmd == "" {
 			r.p.Cmd = string(value)
@@ -175,12 +178,21 @@ func (r *callgrindReader) events(value []byte) error {
 		return r.s.Errorf("%d events are more than %d", n, maxEvents)
 	case r.p.Events == nil:
 		r.p.Events, r.p.Graph = names, NewCallGraph(n)
-		r.totals, r.counts = make([]uint64, n), make([]uint64, n)
+		r.totals, r.sums, r.counts = make([]uint64, n), make([]uint64, n), make([]uint64, n)
 	case !slices.Equal(r.p.Events, names):
 		return r.s.Errorf("events %q: those of the part before are %q", names, r.p.Events)
 	default:
-		clear(r.totals) // the part before need not have said its own
+		return r.endPart() // the part before need not have said its totals
 	}
+	return nil
+}
+
+// endPart adds up the parts' totals.
+func (r *callgrindReader) endPart() error {
+	if e := addExactly(r.sums, r.totals); e >= 0 {
+		return r.s.Errorf(largeTotal, r.p.Events[e])
+	}
+	clear(r.totals)
 	return nil
 }
 
@@ -193,8 +205,7 @@ func (r *callgrindReader) total(value []byte) error {
 		return r.s.Errorf("`totals:` line doesn't match computed total\n- totals:   %s\n- computed: %s",
 			List(fromUint64(r.counts)), List(fromUint64(r.totals)))
 	}
-	clear(r.totals)
-	return nil
+	return r.endPart()
 }
 
 // assign takes a line `key=value`.
@@ -249,7 +260,10 @@ func (r *callgrindReader) name(value []byte, names map[string]string) (string, e
 		return string(value), nil
 	}
 	if len(rest) > 0 {
-		names[number] = inContext(string(rest), names)
+		names[number] = string(rest)
+		if !r.own {
+			names[number] = inContext(string(rest), names)
+		}
 		return names[number], nil
 	}
 	name, ok := names[number]
@@ -359,11 +373,11 @@ func (r *callgrindReader) position(text []byte) error {
 		r.call()
 		return nil
 	}
+	if e := addExactly(r.totals, r.counts); e >= 0 {
+		return r.s.Errorf(largeTotal, r.p.Events[e])
+	}
 	r.p.Add(r.file, r.fn.Name, int(r.line), r.counts...)
 	r.p.Graph.AddCost(r.fn, r.file, int(r.line), r.counts...)
-	for e, n := range r.counts {
-		r.totals[e] = saturated(r.totals[e], n)
-	}
 	return nil
 }
 

@@ -3,7 +3,9 @@
 // A profile gives counts of events to cost centres: a file name, a function
 // name, a line number (0 when unknown) and one count per event. Names are byte
 // strings and are kept as they are; a line feed or carriage return in a name
-// would break the format, so it is written as a blank.
+// would break the format, so it is written as a blank. Callgrind's format does
+// not keep blanks around names. What is written can be read; what could not be,
+// as a line less than 0, is an error.
 //
 // A Profile is what a run of ours produces: unsigned 64-bit counts, written as
 // Cachegrind 3.24 writes them. Files from elsewhere may hold any integers, even

@@ -70,13 +70,23 @@ func (s *Insns) Sort() {
 	slices.SortFunc(s.List, func(a, b Insn) int { return insnOrder(&a, &b) })
 }
 
-// Write writes the file.
+// Write writes the file. It is an error if ReadInsns would not read it: see Profile.Write; or if an instruction has
+// more or fewer counts than there are events.
 func (s *Insns) Write(w io.Writer) error {
+	if err := checkEvents(s.Events); err != nil {
+		return err
+	}
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "insns: %s\ncounts: %s\n", insnsVersion, strings.Join(s.Events, " "))
 	var last Insn
 	for i := range s.List {
 		in := &s.List[i]
+		switch {
+		case in.Line < 0:
+			return negativeLine(in.Line, in.Func)
+		case len(in.Counts) != len(s.Events):
+			return fmt.Errorf("cgout: the instruction at %#x has %d counts of %d events", in.Addr, len(in.Counts), len(s.Events))
+		}
 		if i == 0 || in.Object != last.Object {
 			fmt.Fprintf(b, "ob=%s\n", oneLine(in.Object))
 		}

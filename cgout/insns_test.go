@@ -2,6 +2,7 @@ package cgout_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -24,6 +25,21 @@ fl=???
 fn=f(int)
 10 0  5 0 (bad)
 `
+
+// TestUnwritableInsns has counts that ReadInsns would not read.
+func TestUnwritableInsns(t *testing.T) {
+	for _, tt := range []struct {
+		s   cgout.Insns
+		err string
+	}{
+		{cgout.Insns{}, "cgout: a profile without events cannot be written"},
+		{cgout.Insns{Events: []string{"a b"}}, `cgout: the name of event "a b" is empty or has blanks`},
+		{cgout.Insns{Events: []string{"Ir"}, List: []cgout.Insn{{Func: "f", Line: -1, Counts: []uint64{1}}}}, `cgout: line -1 of function "f" is less than 0`},
+		{cgout.Insns{Events: []string{"Ir"}, List: []cgout.Insn{{Addr: 0x10, Counts: []uint64{1, 2}}}}, "cgout: the instruction at 0x10 has 2 counts of 1 events"},
+	} {
+		require.EqualError(t, tt.s.Write(io.Discard), tt.err)
+	}
+}
 
 func TestInsnsRoundTrip(t *testing.T) {
 	s, err := cgout.ReadInsns("a.insns", strings.NewReader(insnsText))

@@ -13,8 +13,8 @@ const Unspecified = "<unspecified>"
 const Unknown = "???"
 
 // Read reads a profile. Errors call it name. The summary must be there and equal the sum of the counts. Unlike
-// cg_annotate, Read refuses numbers that are negative or do not fit, and files without events. It reads Callgrind's
-// format, too, with the call graph; its parts are added up.
+// cg_annotate, Read refuses numbers and totals that are negative or do not fit, and files without events. It reads
+// Callgrind's format, too, with the call graph; its parts are added up.
 func Read(name string, r io.Reader) (*Profile, error) {
 	data, err := ReadAll(name, r)
 	if err != nil {
@@ -36,6 +36,7 @@ type reader struct {
 	s        *Scanner
 	p        *Profile
 	file, fn string
+	total    []uint64 // of the lines so far
 	counts   []uint64 // used again for every line
 }
 
@@ -44,7 +45,7 @@ func (v *reader) Header(h Header) error {
 	if len(h.Events) == 0 {
 		return v.s.Errorf("no events")
 	}
-	v.p.Desc, v.p.Cmd, v.p.Events = h.Desc, h.Cmd, h.Events
+	v.p.Desc, v.p.Cmd, v.p.Events, v.total = h.Desc, h.Cmd, h.Events, make([]uint64, len(h.Events))
 	return nil
 }
 
@@ -66,10 +67,14 @@ func (v *reader) Counts(line Count, counts []Count) (err error) {
 	if !ok || n > math.MaxInt {
 		return v.s.Errorf("line number %s is out of range", line)
 	}
-	if v.counts, err = toUint64(v.s, v.counts[:0], counts); err == nil {
-		v.p.Add(v.file, v.fn, int(n), v.counts...)
+	if v.counts, err = toUint64(v.s, v.counts[:0], counts); err != nil {
+		return err
 	}
-	return err
+	if e := addExactly(v.total, v.counts); e >= 0 {
+		return v.s.Errorf(largeTotal, v.p.Events[e])
+	}
+	v.p.Add(v.file, v.fn, int(n), v.counts...)
+	return nil
 }
 
 // Summary implements Visitor.
@@ -77,9 +82,9 @@ func (v *reader) Summary(counts []Count) (err error) {
 	if v.counts, err = toUint64(v.s, v.counts[:0], counts); err != nil {
 		return err
 	}
-	if sum := v.p.Totals(); !slices.Equal(sum, v.counts) {
+	if !slices.Equal(v.total, v.counts) {
 		return v.s.Errorf("`summary:` line doesn't match computed total\n- summary:  %s\n- computed: %s",
-			List(counts), List(fromUint64(sum)))
+			List(counts), List(fromUint64(v.total)))
 	}
 	return nil
 }

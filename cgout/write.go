@@ -19,12 +19,20 @@ var cacheEvents = []string{"Ir", "I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1
 
 // Write writes p as Cachegrind 3.24 does: cost centres sorted by file, function
 // (bytewise) and line, those with no counts left out.
+//
+// It is an error if Read would not read the file: there are no events, or one has a name with blanks or none at all, a
+// line is less than 0, or a total does not fit in 64 bits. Line ends in names are written as blanks. Blanks in front of
+// Cmd and Desc are left out, since readers do not see them.
 func (p *Profile) Write(w io.Writer) error {
+	totals, err := p.writable()
+	if err != nil {
+		return err
+	}
 	b := bufio.NewWriterSize(w, 64<<10) // keeps the first error for Flush
 	for _, desc := range p.Desc {
-		b.WriteString("desc: " + oneLine(desc) + "\n")
+		b.WriteString("desc: " + headerText(desc) + "\n")
 	}
-	b.WriteString("cmd: " + oneLine(p.Cmd) + "\n")
+	b.WriteString("cmd: " + headerText(p.Cmd) + "\n")
 	b.WriteString("events: " + strings.Join(p.Events, " "))
 	if slices.Equal(p.Events, cacheEvents) {
 		b.WriteByte(' ')
@@ -35,7 +43,11 @@ func (p *Profile) Write(w io.Writer) error {
 	lastFile, lastFn := "", ""
 	first := true
 	p.Each(func(file, fn string, line int, counts []uint64) {
-		if allZero(counts) {
+		if err != nil || allZero(counts) {
+			return
+		}
+		if line < 0 {
+			err = negativeLine(line, fn)
 			return
 		}
 		newFile := first || file != lastFile
@@ -49,9 +61,60 @@ func (p *Profile) Write(w io.Writer) error {
 		num = strconv.AppendInt(num[:0], int64(line), 10)
 		b.Write(appendCounts(num, counts))
 	})
+	if err != nil {
+		return err
+	}
 	b.WriteString("summary:")
-	b.Write(appendCounts(nil, p.Totals()))
+	b.Write(appendCounts(nil, totals))
 	return b.Flush()
+}
+
+// writable returns the totals, or why a file of p could not be read.
+func (p *Profile) writable() ([]uint64, error) {
+	if err := checkEvents(p.Events); err != nil {
+		return nil, err
+	}
+	sum := make([]uint64, len(p.Events))
+	for i := range p.centres {
+		if e := addExactly(sum, p.Counts(i)); e >= 0 {
+			return nil, fmt.Errorf("cgout: "+largeTotal, p.Events[e])
+		}
+	}
+	return sum, nil
+}
+
+// checkEvents returns why readers would not find these events in a line.
+func checkEvents(events []string) error {
+	switch n := len(events); {
+	case n == 0:
+		return errors.New("cgout: a profile without events cannot be written")
+	case n > maxEvents:
+		return fmt.Errorf("cgout: %d events are more than %d", n, maxEvents)
+	}
+	for _, name := range events {
+		if name == "" || strings.ContainsFunc(name, isSpace) {
+			return fmt.Errorf("cgout: the name of event %q is empty or has blanks", name)
+		}
+	}
+	return nil
+}
+
+func negativeLine(line int, fn string) error {
+	return fmt.Errorf("cgout: line %d of function %q is less than 0", line, fn)
+}
+
+// largeTotal is what is wrong with an event.
+const largeTotal = "the total of %s does not fit in 64 bits"
+
+// addExactly adds counts to sum. It returns the index of the first sum that does not fit, -1 if all do.
+func addExactly(sum, counts []uint64) int {
+	sum = sum[:len(counts)]
+	for e, c := range counts {
+		if sum[e] += c; sum[e] < c {
+			return e
+		}
+	}
+	return -1
 }
 
 func appendCounts(buf []byte, counts []uint64) []byte {
@@ -72,6 +135,9 @@ func oneLine(text string) string {
 	}
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 }
+
+// headerText is a text of a header line, which readers look for behind blanks.
+func headerText(text string) string { return strings.TrimLeftFunc(oneLine(text), isSpace) }
 
 // WriteFile writes p to a file with mode 0600, in the format of WriteFormat. At every moment path names either
 // what it did before or the whole profile: the profile goes to a new file beside
