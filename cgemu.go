@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cgemu/cgemu/cachesim"
@@ -69,8 +71,9 @@ type Config struct {
 	// depends on it.
 	CodeDir string
 	// Stdin, Stdout and Stderr are the guest's; nil for the null device. An *os.File is the guest's own (but see
-	// HostStdio); what is in memory (bytes.Buffer, bytes.Reader, strings.Reader) is a file to it, other readers and all
-	// writers are pipes.
+	// HostStdio), and stays open; what is in memory (bytes.Buffer, bytes.Reader, strings.Reader) is read to its end,
+	// and a file to the guest; other readers and all writers are pipes. An error of theirs is one of the run's. Run
+	// returns when the writers have all that was written, whatever the context says; a reader may wait on.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Files are what else the guest has open, by descriptor, from 3 on: not if the run is recorded.
@@ -162,7 +165,7 @@ type Config struct {
 	Names dwarfmap.Options
 	// OnProgress, if set, is called when about ProgressEvery of the host's time has passed since it returned last,
 	// while the program executes, with the instructions of all processes so far and the virtual time. It changes no
-	// count.
+	// count. With 0 it is called as often as can be.
 	OnProgress    func(insns uint64, virtual time.Duration)
 	ProgressEvery time.Duration
 	// OnLive, if set, is called as often, with a function that returns what the processes that are running have counted
@@ -177,14 +180,15 @@ type Config struct {
 	OnOpen func(path string)
 	// BeforeOutput, if set, is called before the program writes to a terminal or another device.
 	BeforeOutput func()
-	// Strace gets a line for each system call, Log a line for each thing not supported.
+	// Strace gets a line for each system call, if it is not nil; Log a line for each thing not supported, and other
+	// messages: nil stands for os.Stderr.
 	Strace, Log io.Writer
 	// Debug gets what the engine does: only the engine jit tells.
 	Debug Debug
 }
 
 // A Debug has writers for what an engine does; nil for what is not wanted. The manual's section "Instruments" says what
-// they get.
+// they get. While one of them is called no engine of this Go process goes on: it must not wait for a run.
 type Debug struct {
 	// Blocks gets each block that is translated, Trace each instruction that is executed, one by one, which is slow.
 	// PerfMap gets the lines of the file from which the host's perf learns of the guest's functions, Profile those of
@@ -231,6 +235,10 @@ func DefaultCodeDir() string { return store.DefaultDir() }
 // Run runs a program to its end, or until ctx is done or MaxInsns are executed,
 // and returns its profile. The error is for what keeps it from running: a file that
 // is no program, a host without an engine. How the guest ends is no error.
+//
+// Runs may be made at once from several goroutines, and may share a Replay or an Image; one of them executes at a time.
+// Functions of cfg, Strace and Log are called one after the other, while the program waits, on a goroutine of Run's: if
+// one panics, or ends the goroutine as testing.T's FailNow does, so does Run, in the caller's. They may call Run.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if len(cfg.Args) == 0 {
 		return nil, errors.New("cgemu: no program")
@@ -255,6 +263,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err == nil {
 		err = cfg.checkFiles()
 	}
+	if err == nil {
+		err = cfg.checkValues()
+	}
 	network, known := networks[cfg.Network]
 	if err == nil && !known {
 		err = fmt.Errorf("network %q: not one of loopback, none, host", cfg.Network)
@@ -269,9 +280,33 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	res, err := (&runner{cfg: &cfg, engine: engine, model: model, network: network, std: std}).run(ctx)
 	err = inOwnName(err)
 	if e := std.close(); err == nil && e != nil {
-		return res, fmt.Errorf("cgemu: output: %w", e)
+		return res, fmt.Errorf("cgemu: %w", e)
 	}
 	return res, err
+}
+
+// checkValues refuses values that stand for nothing.
+func (cfg *Config) checkValues() error {
+	for _, text := range slices.Concat([]string{cfg.Path}, cfg.Args, cfg.Env) {
+		if strings.Contains(text, "\x00") {
+			return fmt.Errorf("%q: a text for a program cannot have a zero byte", text)
+		}
+	}
+	// What can be said in nanoseconds from 1970 on, and some decades to run.
+	first, last := time.Date(1680, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+	switch {
+	case cfg.CPUs < 0 || cfg.CPUs > maxCPUs:
+		return fmt.Errorf("%d CPUs: 0 to %d expected", cfg.CPUs, maxCPUs)
+	case !cfg.Start.IsZero() && (cfg.Start.Before(first) || cfg.Start.After(last)):
+		return fmt.Errorf("a start in %d: the years 1680 to 2199 are expected", cfg.Start.Year())
+	case cfg.SeparateCallers < 0:
+		return fmt.Errorf("%d callers told apart: 0 or more expected", cfg.SeparateCallers)
+	case cfg.Isolate != "" && (cfg.Network == "host" || cfg.RealTime || cfg.Compat):
+		return errors.New("an isolated run has no network of the host's, no real time and no Compat")
+	case cfg.Overlay && cfg.ReadOnly:
+		return errors.New("an overlay and files that may only be read: not both")
+	}
+	return nil
 }
 
 // networks are what Config.Network may name.

@@ -62,7 +62,10 @@ func (c *Cmd) Run() (err error) {
 	if c.Result, err = Run(c.ctx, c.Config); err != nil {
 		return err
 	}
-	if x := c.Result.Exit; !x.Success() {
+	switch x := c.Result.Exit; {
+	case x.Interrupted:
+		return &ExitError{Exit: x, cause: context.Cause(c.ctx)}
+	case !x.Success():
 		return &ExitError{Exit: x}
 	}
 	return nil
@@ -123,9 +126,15 @@ type Fault struct {
 // Success reports whether the program ended by itself, with status 0.
 func (e Exit) Success() bool { return e == Exit{} }
 
-// Status is the exit status as shells have it: 128+n for signal n.
+// Status is the exit status as shells have it, 128+n for signal n, and as the command cgemu has it: 124 for Limit, 130,
+// that of SIGINT, for Interrupted.
 func (e Exit) Status() int {
-	if e.Signal != 0 {
+	switch {
+	case e.Limit:
+		return 124
+	case e.Interrupted:
+		return 130
+	case e.Signal != 0:
 		return 128 + e.Signal
 	}
 	return e.Code
@@ -156,6 +165,11 @@ type ExitError struct {
 	Exit
 	// Stderr is what it wrote to standard error, if Output collected that.
 	Stderr []byte
+	cause  error // of the context, if that has interrupted it
 }
 
+// Error implements error.
 func (e *ExitError) Error() string { return e.Exit.String() }
+
+// Unwrap returns why the context was done, if it has interrupted the program.
+func (e *ExitError) Unwrap() error { return e.cause }

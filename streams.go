@@ -19,16 +19,19 @@ type streams struct {
 	dir string
 	// piped says that the guest is to see a pipe in stdin.
 	piped bool
-	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers.
+	// ours are the files that were made, to be closed when the guest has ended; copies are the errors of writers, input
+	// is that of a reader, once it is known.
 	ours   []*os.File
 	copies []chan error
+	input  chan error
 }
 
 // checkFiles refuses descriptors that no file of Files can have.
 func (cfg *Config) checkFiles() error {
+	const most = 1 << 20 // as a guest may have open
 	for _, n := range slices.Sorted(maps.Keys(cfg.Files)) {
-		if n < 3 {
-			return fmt.Errorf("descriptor %d of Files: 3 or more expected", n)
+		if n < 3 || n >= most {
+			return fmt.Errorf("descriptor %d of Files: 3 to %d expected", n, most-1)
 		}
 	}
 	return nil
@@ -74,6 +77,9 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 	case nil:
 		return s.null(os.O_RDONLY)
 	case *os.File:
+		if r == nil {
+			return s.null(os.O_RDONLY)
+		}
 		return r, nil
 	case *bytes.Buffer, *bytes.Reader, *strings.Reader:
 		return s.spool(r)
@@ -83,11 +89,30 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	s.ours = append(s.ours, in)
+	input := make(chan error, 1)
+	s.input = input
 	go func() {
-		_, _ = io.Copy(out, r) // the guest sees the end of what could be read, or is gone
+		read := &rememberedError{Reader: r}
+		_, _ = io.Copy(out, read) // the guest sees the end of what could be read, or is gone
+		input <- read.err
 		out.Close()
 	}()
 	return in, nil
+}
+
+// A rememberedError is a reader that remembers why it could not read.
+type rememberedError struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (r *rememberedError) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
 }
 
 // spool returns a file with what r has.
@@ -110,6 +135,9 @@ func (s *streams) writer(w io.Writer) (*os.File, error) {
 	case nil:
 		return s.null(os.O_WRONLY)
 	case *os.File:
+		if w == nil {
+			return s.null(os.O_WRONLY)
+		}
 		return w, nil
 	}
 	in, out, err := os.Pipe()
@@ -135,14 +163,28 @@ func (s *streams) null(flag int) (*os.File, error) {
 	return f, err
 }
 
-// close closes what was made, and waits until the writers have everything.
+// close closes what was made, and waits until the writers have everything. A reader may wait still: that is not waited
+// for.
 func (s *streams) close() error {
+	var errs []error
+	select {
+	case err := <-s.input:
+		errs = append(errs, inStream("input", err))
+	default:
+	}
 	for _, f := range s.ours {
 		f.Close()
 	}
-	var errs []error
 	for _, c := range s.copies {
-		errs = append(errs, <-c)
+		errs = append(errs, inStream("output", <-c))
 	}
 	return errors.Join(errs...)
+}
+
+// inStream says of an error where it was.
+func inStream(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -56,7 +56,7 @@ func TestFiles(t *testing.T) {
 	require.Equal(t, "text\nmore\n", string(b))
 	for _, n := range []int{-1, 2} {
 		_, err = run(n)
-		require.EqualError(t, err, fmt.Sprintf("cgemu: descriptor %d of Files: 3 or more expected", n))
+		require.EqualError(t, err, fmt.Sprintf("cgemu: descriptor %d of Files: 3 to 1048575 expected", n))
 	}
 	f.Close()
 	_, err = run(7)

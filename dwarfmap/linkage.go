@@ -49,13 +49,22 @@ func (o *Object) LinkageName(vaddr uint64) string {
 	name, known := o.linkage.names[entry]
 	if !known {
 		if code := make([]byte, min(size, s.Addr+s.Size-entry)); s.Type != elf.SHT_NOBITS {
-			if _, err := s.ReadAt(code, int64(entry-s.Addr)); err == nil {
+			if _, err := readAt(s, code, int64(entry-s.Addr)); err == nil {
 				name = o.keep(o.slotName(o.linkage.slotOf(entry, code)))
 			}
 		}
 		o.linkage.names[entry] = name
 	}
 	return name
+}
+
+// readAt reads what a section has in the file: nothing if its header says that it is compressed, as no section is that
+// a program needs when it runs. (Package debug/elf gives no reader for those.)
+func readAt(s *elf.Section, b []byte, off int64) (int, error) {
+	if s.ReaderAt == nil {
+		return 0, io.EOF
+	}
+	return s.ReadAt(b, off)
 }
 
 // linkageEntrySize returns the size of the entries of a procedure linkage table: 16 bytes, or 8 if they are jumps alone
@@ -65,7 +74,7 @@ func linkageEntrySize(s *elf.Section) uint64 {
 	if s.Type == elf.SHT_NOBITS || s.Size < 8 {
 		return 16
 	}
-	if n, _ := s.ReadAt(code[:], 0); n >= 8 && isJump(code[:]) && (s.Size == 8 || isJump(code[8:])) {
+	if n, _ := readAt(s, code[:], 0); n >= 8 && isJump(code[:]) && (s.Size == 8 || isJump(code[8:])) {
 		return 8
 	}
 	return 16
@@ -125,7 +134,7 @@ func (m *image) symbolName(table *elf.Section, n uint32) []byte {
 	if table.Type == elf.SHT_NOBITS || int(table.Link) >= len(m.elf.Sections) {
 		return nil
 	}
-	if _, err := table.ReadAt(sym[:], int64(n)*symSize); err != nil {
+	if _, err := readAt(table, sym[:], int64(n)*symSize); err != nil {
 		return nil
 	}
 	names := m.elf.Sections[table.Link]
@@ -135,7 +144,7 @@ func (m *image) symbolName(table *elf.Section, n uint32) []byte {
 	// Names are read in parts, since most are short.
 	for size := 64; ; size *= 4 {
 		name := make([]byte, size)
-		n, err := names.ReadAt(name, int64(binary.LittleEndian.Uint32(sym[:])))
+		n, err := readAt(names, name, int64(binary.LittleEndian.Uint32(sym[:])))
 		if end := bytes.IndexByte(name[:n], 0); end >= 0 {
 			name, _, _ = bytes.Cut(name[:end], []byte("@"))
 			return name

@@ -83,6 +83,9 @@ func (cfg *Config) Check() error {
 	if cfg.Cycles && cfg.Caches == nil {
 		return errors.New("cycles are estimated from cache misses: there is no cache simulation")
 	}
+	if cfg.Jumps && !cfg.CallGraph {
+		return errors.New("jumps are counted for the call graph: there is none")
+	}
 	_, err := extraColumns(cfg.Events)
 	return err
 }

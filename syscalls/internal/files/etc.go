@@ -153,9 +153,13 @@ func importedLibraries(f *elf.File) (names []string) {
 	if dynamic == nil || int(dynamic.Link) >= len(f.Sections) {
 		return nil
 	}
+	table := f.Sections[dynamic.Link]
+	if table.ReaderAt == nil { // it is said to be compressed
+		return nil
+	}
 	offsets, _ := f.DynValue(elf.DT_NEEDED)
 	for _, off := range offsets {
-		r := bufio.NewReaderSize(io.NewSectionReader(f.Sections[dynamic.Link], int64(off), maxSoname), 64)
+		r := bufio.NewReaderSize(io.NewSectionReader(table, int64(off), maxSoname), 64)
 		if name, err := r.ReadString(0); err == nil {
 			names = append(names, strings.TrimSuffix(name, "\x00"))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -25,12 +26,20 @@ func (k *Kernel) Run(ctx context.Context) (Exit, error) {
 var ownThreads = make(chan func())
 
 // onOwnThread calls f on an operating system thread that nothing else uses and that has its own umask: files are made
-// with the guest's umask, and two runs in one program must not share it. Threads are kept for later calls.
+// with the guest's umask, and two runs in one program must not share it. Threads are kept for later calls. If f panics,
+// or ends its goroutine, as functions of a Config may that belong to a test, so does onOwnThread.
 func onOwnThread(f func()) {
 	done := make(chan struct{})
+	returned, panicked := false, any(nil)
 	work := func() {
+		defer func() {
+			if panicked = recover(); panicked != nil {
+				panicked = fmt.Sprintf("%v\n\n%s", panicked, debug.Stack())
+			}
+			close(done)
+		}()
 		f()
-		close(done) // not if f panics: who waits would go on without a result while that is told
+		returned = true
 	}
 	select {
 	case ownThreads <- work:
@@ -45,6 +54,12 @@ func onOwnThread(f func()) {
 		}()
 	}
 	<-done
+	switch {
+	case panicked != nil:
+		panic(panicked)
+	case !returned:
+		runtime.Goexit()
+	}
 }
 
 // run runs the program until there is an Exit.
@@ -234,13 +249,13 @@ func (k *Kernel) runThread(t *Thread) bool {
 func (t *Thread) execute(budget uint64) emu.Stop {
 	t.Kernel.activity++
 	for {
+		t.Kernel.progress.report(t.Kernel) // it may have become due while no engine ran
 		t.Kernel.Spaces.Sync()
 		stop := t.Process.Machine.run(t.CPU, budget)
 		t.Kernel.Spaces.Sync()
 		if stop.Reason != emu.StopInterrupt || t.Kernel.Canceled.Load() {
 			return stop
 		}
-		t.Kernel.progress.report(t.Kernel)
 		budget = uint64(stop.Left)
 	}
 }
