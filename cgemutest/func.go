@@ -3,6 +3,7 @@ package cgemutest
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -33,6 +34,10 @@ const counted = "CGEMUTEST_FUNC"
 // It runs the test binary once more, under cgemu, with this test alone: up to CheckFunc as here, then f. What the test
 // does before it is done twice, then, and is not counted. A benchmark of the same function is what `cgemu go test
 // -bench` counts.
+//
+// The second run has -short and the package's own flags and arguments as they were given to the first, since what f
+// does may depend on them: a baseline has the counts of those that it was written with. Of the environment it has no
+// variables.
 //
 // The count is the same in every run of one test binary. So that it is the same in another one, too, as long as f and
 // what it calls are the same, the garbage collector is off there, there is one CPU, f has a stack that need not grow
@@ -69,7 +74,8 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	if err != nil {
 		t.Fatalf("cgemutest: %v", err)
 	}
-	cmd := cgemu.Command(self, "-test.run="+pattern(t.Name()), "-test.count=1", "-test.timeout=10m") // by the guest's clock: a test that waits for ever ends at once
+	args := []string{"-test.run=" + pattern(t.Name()), "-test.count=1", "-test.timeout=10m"} // by the guest's clock: a test that waits for ever ends at once
+	cmd := cgemu.Command(self, append(args, ownArgs(os.Args[1:], flag.CommandLine)...)...)
 	cmd.Env = []string{counted + "=" + t.Name(), "GOGC=off", "GOMAXPROCS=1"}
 	cmd.Regions.NotInstr = true
 	cmd.Args[0] = "cgemutest" // go test -o gives the binary any name
@@ -193,4 +199,32 @@ func pattern(name string) string {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
 	return strings.Join(parts, "/")
+}
+
+// ownArgs are those of a test binary's arguments that say what a test does: -test.short, the package's own flags, and
+// what follows all flags. They are as they were given: the value of a flag need not say how it was set.
+func ownArgs(args []string, flags *flag.FlagSet) (own []string) {
+	for len(args) > 0 {
+		name, dashed := strings.CutPrefix(args[0], "-")
+		if !dashed || name == "" || name == "-" {
+			return append(own, args...) // flags end here
+		}
+		name, _, valued := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		n := 1
+		if f := flags.Lookup(name); f != nil && !valued && !isBool(f) && len(args) > 1 {
+			n = 2
+		}
+		others := strings.HasPrefix(name, "test.") && name != "test.short" || strings.HasPrefix(name, "cgemu.")
+		if !others {
+			own = append(own, args[:n]...)
+		}
+		args = args[n:]
+	}
+	return own
+}
+
+// isBool reports whether the value of a flag has to stand behind "=".
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
 }

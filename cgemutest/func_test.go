@@ -1,8 +1,10 @@
 package cgemutest
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,6 +119,57 @@ func TestCheckFuncFails(t *testing.T) {
 			r := record(t.Name(), func(t testing.TB) { CheckFunc(t, "", nil) })
 			require.Contains(t, r.failed, tt.want)
 		})
+	}
+}
+
+// numbers is a flag of this package: how many numbers TestFlags adds up.
+var numbers = flag.Int("numbers", 100, "how many numbers TestFlags adds up")
+
+// TestFlags counts what a function does under the flags that the test has.
+func TestFlags(t *testing.T) {
+	if os.Getenv(counted) == "" {
+		needs(t)
+		t.Chdir(t.TempDir())
+		*update = true
+		given := os.Args
+		defer func() { *update, os.Args = false, given }()
+	}
+	list := make([]int, 10_000)
+	count := func(name string, args ...string) (n uint64) {
+		t.Run(name, func(t *testing.T) {
+			os.Args = slices.Insert(slices.Clone(os.Args), 1, args...)
+			n = CheckFunc(t, "", func() { total = sum(list[:*numbers]) }).Profile.Total("Ir")
+		})
+		return n
+	}
+	few, many := count("few"), count("many", "-numbers", "10000", "-test.run=nothing", "-cgemu.update")
+	if os.Getenv(counted) == "" {
+		require.Greater(t, many, few+9000)
+	}
+}
+
+// TestOwnArgs has arguments of a test binary, and those that one gets of which a function is counted.
+func TestOwnArgs(t *testing.T) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.Bool("test.short", false, "")
+	flags.String("test.run", "", "")
+	flags.Bool("test.paniconexit0", false, "")
+	flags.Bool("cgemu.update", false, "")
+	flags.Bool("big", false, "")
+	flags.String("file", "", "")
+	flags.Func("add", "", func(string) error { return nil })
+	for _, tt := range []struct{ args, want []string }{
+		{nil, nil},
+		{[]string{"-test.paniconexit0", "-test.run=X", "-test.run", "-big", "--test.run", "X", "-cgemu.update"}, nil},
+		{[]string{"-test.short", "--test.short=true", "-test.run=X"}, []string{"-test.short", "--test.short=true"}},
+		{[]string{"-big", "-file", "-test.run=X", "-file=a b"}, []string{"-big", "-file", "-test.run=X", "-file=a b"}},
+		{[]string{"-add=1", "--add", "2", "-big=false"}, []string{"-add=1", "--add", "2", "-big=false"}},
+		{[]string{"-test.run=X", "-big", "word", "-test.run=X"}, []string{"-big", "word", "-test.run=X"}},
+		{[]string{"-test.run=X", "--", "-test.run=X"}, []string{"--", "-test.run=X"}},
+		{[]string{"-", "-big"}, []string{"-", "-big"}},
+		{[]string{"-unknown", "-test.run=X", "-file"}, []string{"-unknown", "-file"}},
+	} {
+		require.Equal(t, tt.want, ownArgs(tt.args, flags), "%q", tt.args)
 	}
 }
 
