@@ -44,7 +44,8 @@ const counted = "CGEMUTEST_FUNC"
 // below 256 KiB, and a thread of its own, so that the seeds of its maps do not depend on how many others were made
 // before. What is left: maps whose keys are pointers, or hold some, and whatever else f makes of addresses; what f
 // finds in the heap, such as a sync.Pool that is empty or not; and what it does the first time only. It is called once:
-// call it before CheckFunc, if the first time is not what is meant.
+// call it before CheckFunc, if the first time is not what is meant. It has to return: the test fails if it ends the
+// process, by os.Exit(0), too.
 //
 // A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler
 // makes another function. go test says so with -v only: a CI that runs all tests with -race has to run these once more
@@ -74,7 +75,11 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	if err != nil {
 		t.Fatalf("cgemutest: %v", err)
 	}
-	args := []string{"-test.run=" + pattern(t.Name()), "-test.count=1", "-test.timeout=10m"} // by the guest's clock: a test that waits for ever ends at once
+	args := []string{
+		"-test.run=" + pattern(t.Name()), "-test.count=1",
+		"-test.paniconexit0", // as go test does: f that ends the process is not counted to its end
+		"-test.timeout=10m",  // by the guest's clock: a test that waits for ever ends at once
+	}
 	cmd := cgemu.Command(self, append(args, ownArgs(os.Args[1:], flag.CommandLine)...)...)
 	cmd.Env = []string{counted + "=" + t.Name(), "GOGC=off", "GOMAXPROCS=1"}
 	cmd.Regions.NotInstr = true

@@ -105,6 +105,7 @@ func TestCheckFuncFails(t *testing.T) {
 	}{
 		{"fatal", nil, func(t *testing.T) { t.Fatal("inside of f") }, "inside of f"},
 		{"panic", nil, func(*testing.T) { panic("no luck") }, "no luck"},
+		{"exit", nil, func(*testing.T) { os.Exit(0) }, "unexpected call to os.Exit(0) during test"},
 		{"deadlock", nil, func(*testing.T) { <-make(chan int) }, "test timed out"},
 		{"skip", func(t *testing.T) { t.Skip() }, nil, "did not come to CheckFunc when it was run again"},
 	} {
