@@ -20,6 +20,7 @@
 package cgemutest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -36,11 +37,23 @@ import (
 	"github.com/cgemu/cgemu/internal/outfile"
 )
 
-// Baseline is where Check keeps counts, below the directory of the package that is tested. Its format is that of cgemu
-// check.
+// Baseline is where Check keeps counts, below the directory of the package that is tested: where the test binary was
+// started, whatever directory a test or TestMain has gone to. Its format is that of cgemu check.
 const Baseline = "testdata/cgemu.baseline"
 
 var update = flag.Bool("cgemu.update", false, "write the counts of cgemutest into "+Baseline)
+
+// packageDir is the directory of the package that is tested, in which go test starts its test binary: a test, or
+// TestMain, may leave it.
+var packageDir = workingDir()
+
+func workingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
 
 // updating keeps tests that run in parallel from writing the baseline at once.
 var updating sync.Mutex
@@ -89,7 +102,7 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 	if err := cmd.Err(); err != nil {
 		t.Fatalf("cgemutest: %v", err)
 	}
-	m := &check.Manifest{Dir: "."}
+	m := &check.Manifest{Dir: packageDir}
 	noteFiles(&cmd.Config)
 	now, err := m.RunConfig(context.Background(), b, &cmd.Config)
 	if err != nil {
@@ -168,15 +181,14 @@ func needEngine(t testing.TB, cmd *cgemu.Cmd) {
 }
 
 func readBaseline() (check.Baseline, error) {
-	f, err := os.Open(Baseline)
+	text, err := os.ReadFile(filepath.Join(packageDir, Baseline))
 	if errors.Is(err, fs.ErrNotExist) {
 		return check.Baseline{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", Baseline, cause(err))
 	}
-	defer f.Close()
-	b, err := check.ReadBaseline(f)
+	b, err := check.ReadBaseline(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", Baseline, err)
 	}
@@ -184,11 +196,22 @@ func readBaseline() (check.Baseline, error) {
 }
 
 func write(b check.Baseline) error {
-	if err := os.MkdirAll(filepath.Dir(Baseline), 0o755); err != nil {
-		return err
+	file := filepath.Join(packageDir, Baseline)
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = outfile.Write(context.Background(), file, 0o644, b.Write)
 	}
-	if err := outfile.Write(context.Background(), Baseline, 0o644, b.Write); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", Baseline, err)
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", Baseline, cause(err))
 	}
 	return nil
+}
+
+// cause drops the name of a file from an error, which has Baseline instead.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

@@ -65,6 +65,15 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
+// inPackage has a test keep its baseline in a directory of its own, which becomes the working directory, too.
+func inPackage(t *testing.T) string {
+	dir, before := t.TempDir(), packageDir
+	t.Chdir(dir)
+	packageDir = dir
+	t.Cleanup(func() { packageDir = before })
+	return dir
+}
+
 func needs(t *testing.T) {
 	if _, err := cgemu.FindEngine(""); err != nil {
 		t.Skip(err)
@@ -78,7 +87,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	guest := filepath.Join(t.TempDir(), "dumps") // another build of it
 	require.NoError(t, os.WriteFile(guest, text, 0o755))
-	t.Chdir(t.TempDir())
+	inPackage(t)
 	check := func(path, limit string, args ...string) *recorder {
 		return record("TestX/a b", func(t testing.TB) { Check(t, cgemu.Command(path, args...), limit) })
 	}
@@ -98,6 +107,42 @@ func TestCheck(t *testing.T) {
 	require.Contains(t, check("absent", "").failed, "not found")
 	require.NoError(t, os.WriteFile(Baseline, []byte("broken\n"), 0o644))
 	require.Contains(t, check(dumps, "").failed, "1: not BENCHMARK")
+}
+
+// TestChdir has the baseline, and the sources beside it, in the package's directory, wherever a test is.
+func TestChdir(t *testing.T) {
+	needs(t)
+	dumps := program(t, "dumps")
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	require.Equal(t, here, packageDir)
+	dir := inPackage(t)
+	require.NoError(t, os.WriteFile("a_test.go", []byte("package a\nfunc TestX() {}"), 0o644))
+	require.NoError(t, write(check.Baseline{"TestGone": {Events: map[string]uint64{"Ir": 1}}}))
+	elsewhere := t.TempDir()
+	t.Chdir(elsewhere)
+	test := func() *recorder {
+		return record("TestX", func(t testing.TB) { Check(t, cgemu.Command(dumps), "") })
+	}
+	*update = true
+	defer func() { *update = false }()
+	require.Empty(t, test().failed)
+	*update = false
+	require.Equal(t, "TestX: same: Ir 25\n", test().noted)
+	b, err := readBaseline()
+	require.NoError(t, err)
+	require.Equal(t, []string{"TestX"}, slices.Sorted(maps.Keys(b)))
+	list, err := os.ReadDir(elsewhere)
+	require.NoError(t, err)
+	require.Empty(t, list)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "testdata")))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, Baseline), 0o755))
+	_, err = readBaseline()
+	require.EqualError(t, err, Baseline+": is a directory")
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "testdata")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "testdata"), nil, 0o644))
+	require.EqualError(t, write(b), Baseline+" cannot be written: not a directory")
 }
 
 // TestUpdateDrops updates a baseline that has counts of tests that are gone.
@@ -121,7 +166,7 @@ func TestUpdateDrops(t *testing.T) {
 		"wrong":      {nil, map[string]string{"a_test.go": "package"}, []string{"BenchmarkX", "TestGone", "TestGone/x", "TestHere/now"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			inPackage(t)
 			for file, text := range c.files {
 				require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 			}
@@ -178,7 +223,7 @@ func TestOtherProcesses(t *testing.T) {
 	}
 	guest := program(t, "guest")
 	command := func() *cgemu.Cmd { return cgemu.Command("sh", "-c", guest+"; exit 0") }
-	t.Chdir(t.TempDir())
+	inPackage(t)
 	*update = true
 	defer func() { *update = false }()
 	all := Check(t, command(), "")
@@ -261,7 +306,7 @@ func TestData(t *testing.T) { cgemutest.Run(t, cgemu.Command("`+cat+`", "data.tx
 
 // TestDamagedBaseline names the file, the line and what writes it anew.
 func TestDamagedBaseline(t *testing.T) {
-	t.Chdir(t.TempDir())
+	inPackage(t)
 	require.NoError(t, os.MkdirAll(filepath.Dir(Baseline), 0o755))
 	require.NoError(t, os.WriteFile(Baseline, []byte("x"), 0o644))
 	_, err := readBaseline()

@@ -36,8 +36,8 @@ const counted = "CGEMUTEST_FUNC"
 // -bench` counts.
 //
 // The second run has -short and the package's own flags and arguments as they were given to the first, since what f
-// does may depend on them: a baseline has the counts of those that it was written with. Of the environment it has no
-// variables.
+// does may depend on them: a baseline has the counts of those that it was written with. It begins in the package's
+// directory, as the first did. Of the environment it has no variables.
 //
 // The count is the same in every run of one test binary. So that it is the same in another one, too, as long as f and
 // what it calls are the same, the garbage collector is off there, there is one CPU, f has a stack that need not grow
@@ -82,6 +82,7 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	}
 	cmd := cgemu.Command(self, append(args, ownArgs(os.Args[1:], flag.CommandLine)...)...)
 	cmd.Env = []string{counted + "=" + t.Name(), "GOGC=off", "GOMAXPROCS=1"}
+	cmd.Dir = packageDir
 	cmd.Regions.NotInstr = true
 	cmd.Args[0] = "cgemutest" // go test -o gives the binary any name
 	var said bytes.Buffer

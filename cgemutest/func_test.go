@@ -26,8 +26,7 @@ func TestCheckFunc(t *testing.T) {
 	total := 0
 	if os.Getenv(counted) == "" { // there is neither an engine in the test binary that is counted, nor does the directory matter
 		needs(t)
-		dir := t.TempDir()
-		t.Chdir(dir)
+		inPackage(t)
 		require.NoError(t, os.Mkdir("testdata", 0o755))
 		*update = true
 		defer func() { *update = false }()
@@ -66,7 +65,7 @@ func deep(n int) int {
 func TestCheckFuncAlone(t *testing.T) {
 	if os.Getenv(counted) == "" {
 		needs(t)
-		t.Chdir(t.TempDir())
+		inPackage(t)
 		*update = true
 		defer func() { *update = false }()
 	}
@@ -130,7 +129,7 @@ var numbers = flag.Int("numbers", 100, "how many numbers TestFlags adds up")
 func TestFlags(t *testing.T) {
 	if os.Getenv(counted) == "" {
 		needs(t)
-		t.Chdir(t.TempDir())
+		inPackage(t)
 		*update = true
 		given := os.Args
 		defer func() { *update, os.Args = false, given }()
@@ -172,6 +171,21 @@ func TestOwnArgs(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, ownArgs(tt.args, flags), "%q", tt.args)
 	}
+}
+
+// TestCheckFuncChdir has the second run begin in the package's directory, wherever the test is.
+func TestCheckFuncChdir(t *testing.T) {
+	if os.Getenv(counted) == "" {
+		needs(t)
+		inPackage(t)
+		require.NoError(t, os.WriteFile("here", nil, 0o644))
+		t.Chdir(t.TempDir())
+		*update = true
+		defer func() { *update = false }()
+	} else if _, err := os.Stat("here"); err != nil {
+		t.Fatal(err)
+	}
+	CheckFunc(t, "", func() { total++ })
 }
 
 // TestForeign has test binaries for other platforms be skipped, with what helps: they are no programs that cgemu runs.

@@ -5,7 +5,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,10 +47,10 @@ func allTests(function string) bool {
 // testFunctions are the functions in the package's files of tests, for any system. It is nil if they are not known: a
 // test may run elsewhere than where its sources are.
 func testFunctions() map[string]bool {
-	files, _ := filepath.Glob("*_test.go") // the pattern is right
+	files, _ := fs.Glob(os.DirFS(packageDir), "*_test.go") // the pattern is right
 	var there map[string]bool
 	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(packageDir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil
 		}
