@@ -76,6 +76,8 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 // those of functions that are gone are taken out. What is gone below a function that is still there (t.Run) is taken
 // out if all tests run, without -run, -skip and -short.
 //
+// A test or benchmark has one Check; subtests have their own. A benchmark's stands before the loop.
+//
 // The program's environment is empty unless cmd.Env has variables. The command cgemu gives it three, so it counts
 // some more.
 func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
@@ -87,6 +89,7 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 // counted.
 func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, failed func(error) string) *cgemu.Result {
 	t.Helper()
+	claim(t)
 	needEngine(t, cmd)
 	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: name, Settings: check.Settings{Events: []string{"Ir"}}}
 	if limit != "" {
@@ -134,6 +137,18 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 		t.Logf("%s", text.String())
 	}
 	return now.Result
+}
+
+// checked has the names of the tests that have called Check or CheckFunc, as long as they run.
+var checked sync.Map
+
+// claim lets t have its name's counts in the baseline: once each time that t runs.
+func claim(t testing.TB) {
+	t.Helper()
+	if _, twice := checked.LoadOrStore(t.Name(), true); twice {
+		t.Fatalf("cgemutest: %s has one Check or CheckFunc already: put the others into subtests", t.Name())
+	}
+	t.Cleanup(func() { checked.Delete(t.Name()) })
 }
 
 // commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name

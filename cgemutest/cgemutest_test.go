@@ -145,6 +145,34 @@ func TestChdir(t *testing.T) {
 	require.EqualError(t, write(b), Baseline+" cannot be written: not a directory")
 }
 
+// TestTwice has a test compare two programs: they would have one place in the baseline.
+func TestTwice(t *testing.T) {
+	needs(t)
+	dumps := program(t, "dumps")
+	inPackage(t)
+	*update = true
+	defer func() { *update = false }()
+	for range 2 { // as with -count=2
+		var first *cgemu.Result
+		r := record("TestX", func(t testing.TB) {
+			first = Check(t, cgemu.Command(dumps, "1"), "")
+			Check(t, cgemu.Command(dumps, "2"), "")
+		})
+		require.NotNil(t, first)
+		require.Equal(t, "cgemutest: TestX has one Check or CheckFunc already: put the others into subtests", r.failed)
+		r = record("TestX", func(t testing.TB) {
+			Check(t, cgemu.Command(dumps, "1"), "")
+			CheckFunc(t, "", func() {})
+		})
+		require.Contains(t, r.failed, "one Check or CheckFunc already")
+		require.Empty(t, record("TestX/sub", func(t testing.TB) { Check(t, cgemu.Command(dumps, "2"), "") }).failed)
+	}
+	b, err := readBaseline()
+	require.NoError(t, err)
+	require.Equal(t, "dumps 1", b["TestX"].Fingerprint["command"])
+	require.Equal(t, "dumps 2", b["TestX/sub"].Fingerprint["command"])
+}
+
 // TestUpdateDrops updates a baseline that has counts of tests that are gone.
 func TestUpdateDrops(t *testing.T) {
 	needs(t)

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ const counted = "CGEMUTEST_FUNC"
 // call it before CheckFunc, if the first time is not what is meant. It has to return: the test fails if it ends the
 // process, by os.Exit(0), too.
 //
-// A test has one CheckFunc; subtests have their own. It skips the test under -race and -cover, with which the compiler
+// A test has one CheckFunc or Check; subtests have their own. It skips the test under -race and -cover, with which the compiler
 // makes another function. go test says so with -v only: a CI that runs all tests with -race has to run these once more
 // without.
 func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
@@ -67,10 +66,6 @@ func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	if why := foreign(runtime.GOOS, runtime.GOARCH); why != "" {
 		t.Skipf("cgemutest: %s", why)
 	}
-	if _, twice := checked.LoadOrStore(t.Name(), true); twice {
-		t.Fatalf("cgemutest: a test has one CheckFunc: put the others into subtests")
-	}
-	t.Cleanup(func() { checked.Delete(t.Name()) })
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatalf("cgemutest: %v", err)
@@ -169,9 +164,6 @@ func growStack(n int) byte {
 	}
 	return frame[0]
 }
-
-// checked has the names of the tests that have called CheckFunc, as long as they run.
-var checked sync.Map
 
 // foreign says why a test binary for a platform cannot be counted, "" if it can: it is the program that is run.
 func foreign(goos, goarch string) string {
