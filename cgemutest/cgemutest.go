@@ -76,7 +76,8 @@ func Run(t testing.TB, cmd *cgemu.Cmd) *cgemu.Result {
 // those of functions that are gone are taken out. What is gone below a function that is still there (t.Run) is taken
 // out if all tests run, without -run, -skip and -short.
 //
-// A test or benchmark has one Check; subtests have their own. A benchmark's stands before the loop.
+// A test or benchmark has one Check; subtests have their own. A benchmark's stands before the loop. In the baseline a
+// name has _ for each #: the second subtest "a", which package testing calls a#01, is a_01 there.
 //
 // The program's environment is empty unless cmd.Env has variables. The command cgemu gives it three, so it counts
 // some more.
@@ -89,9 +90,8 @@ func Check(t testing.TB, cmd *cgemu.Cmd, limit string) *cgemu.Result {
 // counted.
 func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, failed func(error) string) *cgemu.Result {
 	t.Helper()
-	claim(t)
+	b := &check.Benchmark{Name: claim(t), Run: name, Settings: check.Settings{Events: []string{"Ir"}}}
 	needEngine(t, cmd)
-	b := &check.Benchmark{Name: strings.ReplaceAll(t.Name(), " ", "_"), Run: name, Settings: check.Settings{Events: []string{"Ir"}}}
 	if limit != "" {
 		l, err := check.ParseLimit(limit)
 		if err != nil {
@@ -139,16 +139,27 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 	return now.Result
 }
 
-// checked has the names of the tests that have called Check or CheckFunc, as long as they run.
-var checked sync.Map
+var (
+	// checked has the names of the tests that have called Check or CheckFunc, as long as they run.
+	checked sync.Map
+	// named has the name of the test that has a name in the baseline.
+	named sync.Map
+	// baselineName makes of a test's name one that a baseline may have. Package testing makes names with #.
+	baselineName = strings.NewReplacer(" ", "_", "#", "_")
+)
 
-// claim lets t have its name's counts in the baseline: once each time that t runs.
-func claim(t testing.TB) {
+// claim returns the name that t has in the baseline, for counts of its own: once each time that t runs.
+func claim(t testing.TB) string {
 	t.Helper()
 	if _, twice := checked.LoadOrStore(t.Name(), true); twice {
 		t.Fatalf("cgemutest: %s has one Check or CheckFunc already: put the others into subtests", t.Name())
 	}
 	t.Cleanup(func() { checked.Delete(t.Name()) })
+	name := baselineName.Replace(t.Name())
+	if other, _ := named.LoadOrStore(name, t.Name()); other != t.Name() {
+		t.Fatalf("cgemutest: %s has the name %s in the baseline already: give one of both another", other, name)
+	}
+	return name
 }
 
 // commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name

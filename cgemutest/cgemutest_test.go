@@ -173,6 +173,28 @@ func TestTwice(t *testing.T) {
 	require.Equal(t, "dumps 2", b["TestX/sub"].Fingerprint["command"])
 }
 
+// TestMadeNames has subtests with names that package testing makes, or that have what no baseline has.
+func TestMadeNames(t *testing.T) {
+	if os.Getenv(counted) == "" {
+		needs(t)
+		inPackage(t)
+		*update = true
+		defer func() { *update = false }()
+	}
+	for _, name := range []string{"same", "same", "", "C#"} {
+		t.Run(name, func(t *testing.T) { CheckFunc(t, "", func() { total++ }) })
+	}
+	if os.Getenv(counted) != "" {
+		return
+	}
+	b, err := readBaseline()
+	require.NoError(t, err)
+	require.Equal(t, []string{"TestMadeNames/C_", "TestMadeNames/_00", "TestMadeNames/same", "TestMadeNames/same_01"}, slices.Sorted(maps.Keys(b)))
+	dumps := program(t, "dumps")
+	r := record("TestMadeNames/same 01", func(t testing.TB) { Check(t, cgemu.Command(dumps), "") })
+	require.Equal(t, "cgemutest: TestMadeNames/same#01 has the name TestMadeNames/same_01 in the baseline already: give one of both another", r.failed)
+}
+
 // TestUpdateDrops updates a baseline that has counts of tests that are gone.
 func TestUpdateDrops(t *testing.T) {
 	needs(t)
