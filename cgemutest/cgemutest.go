@@ -132,7 +132,7 @@ func checkCommand(t testing.TB, cmd *cgemu.Cmd, name []string, limit string, fai
 	var text strings.Builder
 	r.WriteResult(&text, 0)
 	if r.Regressed() || r.Stale() {
-		t.Errorf("%sIf that is meant: go test . -run '^%s$' -cgemu.update", text.String(), t.Name())
+		t.Errorf("%sIf that is meant: go test . %s -cgemu.update", text.String(), only(t.Name()))
 	} else {
 		t.Logf("%s", text.String())
 	}
@@ -160,6 +160,15 @@ func claim(t testing.TB) string {
 		t.Fatalf("cgemutest: %s has the name %s in the baseline already: give one of both another", other, name)
 	}
 	return name
+}
+
+// only has go test run one test or benchmark, on a shell's command line.
+func only(name string) string {
+	quoted := "'" + strings.ReplaceAll(pattern(name), "'", `'\''`) + "'"
+	if strings.HasPrefix(name, "Benchmark") {
+		return "-run '^$' -bench " + quoted
+	}
+	return "-run " + quoted
 }
 
 // commandOf is a command as a baseline names it: a test may have made the program in a directory that has another name

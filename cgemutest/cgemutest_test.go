@@ -195,6 +195,24 @@ func TestMadeNames(t *testing.T) {
 	require.Equal(t, "cgemutest: TestMadeNames/same#01 has the name TestMadeNames/same_01 in the baseline already: give one of both another", r.failed)
 }
 
+// TestHint has names that are odd in patterns and in a shell.
+func TestHint(t *testing.T) {
+	needs(t)
+	dumps := program(t, "dumps")
+	inPackage(t)
+	for name, want := range map[string]string{
+		"TestSub/a.*[":     `go test . -run '^TestSub$/^a\.\*\[$' -cgemu.update`,
+		"TestSub/don't#01": `go test . -run '^TestSub$/^don'\''t#01$' -cgemu.update`,
+		"BenchmarkX/a":     `go test . -run '^$' -bench '^BenchmarkX$/^a$' -cgemu.update`,
+	} {
+		*update = true
+		require.Empty(t, record(name, func(t testing.TB) { Check(t, cgemu.Command(dumps, "1"), "") }).failed)
+		*update = false
+		r := record(name, func(t testing.TB) { Check(t, cgemu.Command(dumps, "2"), "") })
+		require.True(t, strings.HasSuffix(r.failed, "If that is meant: "+want), r.failed)
+	}
+}
+
 // TestUpdateDrops updates a baseline that has counts of tests that are gone.
 func TestUpdateDrops(t *testing.T) {
 	needs(t)

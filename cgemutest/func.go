@@ -190,7 +190,7 @@ func instrumented() string {
 	return ""
 }
 
-// pattern is what -test.run has to be for one test or subtest.
+// pattern is what -test.run, or -test.bench, has to be for one test or subtest.
 func pattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
