@@ -181,8 +181,12 @@ func commandOf(args []string) []string {
 }
 
 // Report tells a benchmark how many of each event a run counted for each of its operations, as "Ir/op": all processes
-// together.
+// together. The benchmark fails if operations is less than 1.
 func Report(b *testing.B, res *cgemu.Result, operations int) {
+	b.Helper()
+	if operations < 1 {
+		b.Fatalf("cgemutest: Report: %d operations: there has to be one at least", operations)
+	}
 	totals := res.Profile.Totals()
 	for _, c := range res.Children {
 		for i, n := range c.Profile.Totals() {

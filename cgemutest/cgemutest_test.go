@@ -309,6 +309,21 @@ func TestOtherProcesses(t *testing.T) {
 	}
 }
 
+// TestReportNothing has no operations to divide by.
+func TestReportNothing(t *testing.T) {
+	needs(t)
+	res := Run(t, cgemu.Command(program(t, "dumps")))
+	for _, n := range []int{0, -1} {
+		went := false
+		r := testing.Benchmark(func(b *testing.B) {
+			Report(b, res, n)
+			went = true
+		})
+		require.False(t, went)
+		require.Empty(t, r.Extra)
+	}
+}
+
 func ExampleReport() {
 	r := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
