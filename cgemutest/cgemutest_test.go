@@ -189,10 +189,11 @@ func TestMadeNames(t *testing.T) {
 	}
 	b, err := readBaseline()
 	require.NoError(t, err)
-	require.Equal(t, []string{"TestMadeNames/C_", "TestMadeNames/_00", "TestMadeNames/same", "TestMadeNames/same_01"}, slices.Sorted(maps.Keys(b)))
+	want := []string{"TestMadeNames/C_", "TestMadeNames/_00", "TestMadeNames/same", "TestMadeNames/same_01"}
+	require.Equal(t, want, slices.Sorted(maps.Keys(b)))
 	dumps := program(t, "dumps")
 	r := record("TestMadeNames/same 01", func(t testing.TB) { Check(t, cgemu.Command(dumps), "") })
-	require.Equal(t, "cgemutest: TestMadeNames/same#01 has the name TestMadeNames/same_01 in the baseline already: give one of both another", r.failed)
+	require.Contains(t, r.failed, "TestMadeNames/same#01 has the name TestMadeNames/same_01 in the baseline already")
 }
 
 // TestHint has names that are odd in patterns and in a shell.

@@ -42,13 +42,14 @@ const counted = "CGEMUTEST_FUNC"
 // what it calls are the same, the garbage collector is off there, there is one CPU, f has a stack that need not grow
 // below 256 KiB, and a thread of its own, so that the seeds of its maps do not depend on how many others were made
 // before. What is left: maps whose keys are pointers, or hold some, and whatever else f makes of addresses; what f
-// finds in the heap, such as a sync.Pool that is empty or not; and what it does the first time only. It is called once:
-// call it before CheckFunc, if the first time is not what is meant. It has to return: the test fails if it ends the
-// process, by os.Exit(0), too.
+// finds in the heap, such as a sync.Pool that is empty or not; whether the heap has to grow for f, or a sample of its
+// profile is taken (some 30,000 and 60,000 instructions), on which flags may act, too; and what f does the first time
+// only. It is called once: call it before CheckFunc, if the first time is not what is meant. It has to return: the test
+// fails if it ends the process, by os.Exit(0), too.
 //
-// A test has one CheckFunc or Check; subtests have their own. It skips the test under -race and -cover, with which the compiler
-// makes another function. go test says so with -v only: a CI that runs all tests with -race has to run these once more
-// without.
+// A test has one CheckFunc or Check; subtests have their own. It skips the test under -race and -cover, with which the
+// compiler makes another function. go test says so with -v only: a CI that runs all tests with -race has to run these
+// once more without.
 func CheckFunc(t testing.TB, limit string, f func()) *cgemu.Result {
 	t.Helper()
 	if os.Getenv(counted) == t.Name() {
