@@ -176,8 +176,9 @@ func (e *Engine) emitLeave() {
 	e.pendingRSP = 0
 }
 
-// emitString translates a string instruction. Its source takes the GS prefix; its
-// destination, ES:RDI, cannot be overridden, so RDI becomes a host address meanwhile.
+// emitString translates a string instruction. Its destination, ES:RDI, cannot be overridden, so RDI becomes a host
+// address meanwhile. Its source takes the GS prefix; but where it is repeated RSI becomes a host address, too: AMD's
+// CPUs copy and compare byte by byte if a segment has a base.
 func (e *Engine) emitString(g *ginsn) {
 	if g.Op == x86.LODS {
 		e.copyWithGS(g)
@@ -188,8 +189,19 @@ func (e *Engine) emitString(g *ginsn) {
 	e.load(x86.RDX, stBase)
 	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
 	biased := e.pos
-	e.copyWithGS(g)
-	e.load(x86.RDX, stNegBase)
+	source := (g.Rep || g.Repne) && (g.Op == x86.MOVS || g.Op == x86.CMPS)
+	if source {
+		e.leaIndex(x86.RSI, x86.RSI, x86.RDX, 1, 0)
+		biasedSource := e.pos
+		e.byte(g.prefixes()...)
+		e.byte(g.Bytes[g.NPrefix:]...)
+		e.load(x86.RDX, stNegBase)
+		e.saves(biasedSource, saved{reg: x86.RSI, kind: hostAddr})
+		e.leaIndex(x86.RSI, x86.RSI, x86.RDX, 1, 0)
+	} else {
+		e.copyWithGS(g)
+		e.load(x86.RDX, stNegBase)
+	}
 	e.saves(biased, saved{reg: x86.RDI, kind: hostAddr})
 	e.leaIndex(x86.RDI, x86.RDI, x86.RDX, 1, 0)
 	e.load(x86.RDX, slotA)
