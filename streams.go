@@ -92,7 +92,7 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 	input := make(chan error, 1)
 	s.input = input
 	go func() {
-		read := &rememberedError{Reader: r}
+		read := &watchedReader{Reader: r}
 		_, _ = io.Copy(out, read) // the guest sees the end of what could be read, or is gone
 		input <- read.err
 		out.Close()
@@ -100,14 +100,14 @@ func (s *streams) reader(r io.Reader) (*os.File, error) {
 	return in, nil
 }
 
-// A rememberedError is a reader that remembers why it could not read.
-type rememberedError struct {
+// A watchedReader remembers why it could not read.
+type watchedReader struct {
 	io.Reader
 	err error
 }
 
 // Read implements io.Reader.
-func (r *rememberedError) Read(b []byte) (int, error) {
+func (r *watchedReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	if err != nil && err != io.EOF {
 		r.err = err

@@ -182,7 +182,7 @@ func (r *CallReport) load(o *Options, inputs []Input) (*callSide, error) {
 			return nil, err
 		}
 		q := cgout.New(p.Events...)
-		if q.Graph, err = o.renamed(p.Graph, len(p.Events)); err != nil {
+		if q.Graph, err = o.renamed(p.Graph); err != nil {
 			return nil, err
 		}
 		if sum == nil {
@@ -199,7 +199,7 @@ func (r *CallReport) load(o *Options, inputs []Input) (*callSide, error) {
 }
 
 // renamed returns a graph with the names that the options give.
-func (o *Options) renamed(g *cgout.CallGraph, events int) (*cgout.CallGraph, error) {
+func (o *Options) renamed(g *cgout.CallGraph) (*cgout.CallGraph, error) {
 	if o.RenameFile == nil && o.RenameFunc == nil && !o.StripHash {
 		return g, nil
 	}
@@ -217,20 +217,7 @@ func (o *Options) renamed(g *cgout.CallGraph, events int) (*cgout.CallGraph, err
 		}
 		return cgout.Func{Object: f.Object, File: file(f.File), Name: name}
 	}
-	h := cgout.NewCallGraph(events)
-	for c := range g.Costs {
-		h.AddCost(fn(c.Func), file(c.File), c.Line, c.Counts...)
-	}
-	for c := range g.Calls {
-		c.Caller, c.Callee, c.File = fn(c.Caller), fn(c.Callee), file(c.File)
-		h.AddCall(c)
-	}
-	for j := range g.Jumps {
-		target := fn(cgout.Func{File: j.TargetFile, Name: j.TargetFunc})
-		j.Func, j.File, j.TargetFunc, j.TargetFile = fn(j.Func), file(j.File), target.Name, target.File
-		h.AddJump(j)
-	}
-	return h, failed
+	return g.Renamed(file, fn), failed
 }
 
 // Renamed returns a profile with the names that RenameFile, RenameFunc and StripHash give; p itself if they change
@@ -246,7 +233,7 @@ func (o *Options) Renamed(p *cgout.Profile) (*cgout.Profile, error) {
 			g.AddCost(cgout.Func{File: file, Name: fn}, file, line, counts...)
 		})
 	}
-	g, err := o.renamed(g, len(p.Events))
+	g, err := o.renamed(g)
 	if err != nil {
 		return nil, err
 	}

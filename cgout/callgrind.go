@@ -68,19 +68,7 @@ func (g *CallGraph) trimmed() *CallGraph {
 		!slices.ContainsFunc(g.jumps.keys, func(k jumpKey) bool { return odd(k.fn) }) {
 		return g
 	}
-	t := NewCallGraph(g.events)
-	for c := range g.Costs {
-		t.AddCost(trim(c.Func), trimmed(c.File), c.Line, c.Counts...)
-	}
-	for c := range g.Calls {
-		c.Caller, c.File, c.Callee = trim(c.Caller), trimmed(c.File), trim(c.Callee)
-		t.AddCall(c)
-	}
-	for j := range g.Jumps {
-		j.Func, j.File, j.TargetFunc, j.TargetFile = trim(j.Func), trimmed(j.File), trimmed(j.TargetFunc), trimmed(j.TargetFile)
-		t.AddJump(j)
-	}
-	return t
+	return g.Renamed(trimmed, trim)
 }
 
 // functions writes all functions. Costs, calls and jumps are in one order: those of a line come together.

@@ -263,6 +263,24 @@ func (g *CallGraph) AddJump(j Jump) {
 	addSaturated(g.jumps.row(key, 2), []uint64{j.Count, j.Executed})
 }
 
+// Renamed returns a graph with the names that file and fn give in place of g's. What has one name then is added up.
+func (g *CallGraph) Renamed(file func(string) string, fn func(Func) Func) *CallGraph {
+	h := NewCallGraph(g.events)
+	for c := range g.Costs {
+		h.AddCost(fn(c.Func), file(c.File), c.Line, c.Counts...)
+	}
+	for c := range g.Calls {
+		c.Caller, c.Callee, c.File = fn(c.Caller), fn(c.Callee), file(c.File)
+		h.AddCall(c)
+	}
+	for j := range g.Jumps {
+		target := fn(Func{File: j.TargetFile, Name: j.TargetFunc})
+		j.Func, j.File, j.TargetFunc, j.TargetFile = fn(j.Func), file(j.File), target.Name, target.File
+		h.AddJump(j)
+	}
+	return h
+}
+
 // Jumps yields the jumps, sorted by function, file and line, then by target; unconditional ones come first.
 func (g *CallGraph) Jumps(yield func(Jump) bool) {
 	o := g.ordering()

@@ -55,7 +55,7 @@ func checkDirectory() error {
 }
 
 // writableDir says why no file can be made in a directory.
-func writableDir(dir string) error { return unix.Access(dir, unix.W_OK) }
+func writableDir(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
 
 // writable waits until a write to a file would not wait, and reports whether that is so.
 func writable(f *os.File, d time.Duration) bool {

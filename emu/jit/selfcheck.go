@@ -94,7 +94,7 @@ func (e *Engine) readsImmediate(g *ginsn) bool {
 	return g.Op == x86.MOV && g.Args[0].Kind == x86.ArgGPR && g.Args[0].Reg != x86.RSP && g.ImmLen >= 4 && g.OpSize >= 4 && e.rewritten[e.block[0].PC]
 }
 
-// emitReadImmediate emits such a MOV.
+// emitReadImmediate emits such a MOV. Its register has the address of the immediate first.
 func (e *Engine) emitReadImmediate(g *ginsn) {
 	reg := g.Args[0].Reg
 	e.store(slotA, reg)

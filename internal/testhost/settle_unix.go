@@ -10,6 +10,7 @@ import (
 // others are the signals that only some hosts have.
 var others = []os.Signal{syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM}
 
+// settle does what Settle says of modes and limits.
 func settle() {
 	syscall.Umask(0o022)
 	lower(syscall.RLIMIT_CORE, 0)
