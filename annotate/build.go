@@ -483,7 +483,7 @@ func (b *builder) finish() {
 	}
 	if b.o.Top > 0 {
 		for _, l := range b.r.lineTable(b.o.Top) {
-			if f := b.files[l.file.Name]; len(f.Functions) == 0 && f.Text == nil {
+			if f := b.files[l.file.Name]; len(f.Functions) == 0 && f.Source == "" {
 				b.sources(f)
 			}
 		}
