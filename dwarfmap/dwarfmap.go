@@ -244,8 +244,8 @@ func (o *Object) Lookup(vaddr uint64) Loc {
 	return loc
 }
 
-// LookupRun returns the place of an address, and where what has the same place ends: at the next address if nothing is
-// known of those behind it.
+// LookupRun returns the place of an address, and where what has the same place ends, as far as that is known: no entry of
+// a procedure linkage table is in one run with other code.
 func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 	loc = Loc{File: Unknown, Func: Unknown}
 	if isDone(o.opts.Done) {
@@ -260,13 +260,25 @@ func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 	if inRow {
 		loc.File, loc.Line = o.shorten(file), line
 	}
-	switch {
-	case inFunc && inRow:
-		return loc, min(o.lastSymbol.end(), o.lastRow.hi)
-	case inFunc && o.withoutLines():
-		return loc, o.lastSymbol.end()
+	if !o.execs.has(vaddr, vaddr) {
+		return loc, vaddr + 1
 	}
-	return loc, vaddr + 1
+	return loc, min(o.execs.last.hi, o.symbolUntil(vaddr, inFunc), o.rowUntil(vaddr, inRow))
+}
+
+// symbolUntil returns where what has the same function as vaddr ends, inFunc says whether it has one.
+func (o *Object) symbolUntil(vaddr uint64, inFunc bool) uint64 {
+	if inFunc {
+		return o.lastSymbol.end()
+	}
+	_, hi, linkage := o.Unnamed(vaddr)
+	if linkage { // one entry, which may have a name
+		if s := o.linkageSection(vaddr); s != nil {
+			size := linkageEntrySize(s)
+			hi = min(hi, vaddr-(vaddr-s.Addr)%size+size)
+		}
+	}
+	return hi
 }
 
 // shorten applies Options.FullpathAfter.

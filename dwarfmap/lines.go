@@ -3,6 +3,7 @@ package dwarfmap
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 )
@@ -69,9 +70,38 @@ func (o *Object) line(addr uint64) (file string, line int, ok bool) {
 	return last.file, last.line, true
 }
 
-// withoutLines reports whether line, which was called, finds none anywhere.
-func (o *Object) withoutLines() bool {
-	return o.lines != nil && len(o.lines.units) == 0 && o.goLines == nil
+// rowUntil returns where what has the same line as addr ends, which line was called for; inRow says whether it has one.
+func (o *Object) rowUntil(addr uint64, inRow bool) uint64 {
+	switch {
+	case inRow:
+		return o.lastRow.hi
+	case addr < o.text.lo:
+		return o.text.lo
+	case !o.text.has(addr) || len(o.lines.units) == 0 && o.goLines == nil:
+		return math.MaxUint64
+	case o.goLines != nil:
+		return addr + 1
+	}
+	return o.lines.gapUntil(addr)
+}
+
+// gapUntil returns where sequences may begin behind addr, for which there is no row: at the next address if a sequence
+// covers it.
+func (t *lineTable) gapUntil(addr uint64) uint64 {
+	if t.sequence(addr) != nil {
+		return addr + 1
+	}
+	if t.starts != nil {
+		if i := t.startBefore(addr) + 1; i < len(t.starts) {
+			return t.starts[i].addr
+		}
+		return math.MaxUint64
+	}
+	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, addr uint64) int { return cmp.Or(cmp.Compare(s.lo, addr), -1) })
+	if i == len(t.seqs) {
+		return math.MaxUint64
+	}
+	return t.seqs[i].lo
 }
 
 // needLines reads the line table's index unless that was done.
