@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // A callgrindWriter writes a profile with its call graph in Callgrind's format: functions, each with its lines and
@@ -15,8 +17,8 @@ type callgrindWriter struct {
 	*bufio.Writer
 	// objects, files and funcs have the numbers under which names were written. A function's is its own, though others
 	// have its name: to KCachegrind a number is a function, in the object and file where it saw it first.
-	objects, files map[string]int
-	funcs          map[Func]int
+	objects, files numbering.Table[string]
+	funcs          numbering.Table[Func]
 	num            []byte
 	err            error // of the first line that cannot be written
 	// graph is what is written, fn the function there and in the file of the lines that come, -1 and "" at first.
@@ -41,7 +43,7 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 	if n := p.Graph.events; n != len(p.Events) {
 		return fmt.Errorf("cgout: the call graph has counts of %d events, the profile of %d", n, len(p.Events))
 	}
-	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), objects: map[string]int{}, files: map[string]int{}, funcs: map[Func]int{}, graph: p.Graph.trimmed(), fn: -1}
+	b := callgrindWriter{Writer: bufio.NewWriterSize(w, 64<<10), graph: p.Graph.trimmed(), fn: -1}
 	fmt.Fprintf(b, "# callgrind format\nversion: 1\ncreator: cgemu\ncmd: %s\npart: 1\n", trimmed(p.Cmd))
 	if p.Thread > 0 {
 		fmt.Fprintf(b, "thread: %d\n", p.Thread)
@@ -64,8 +66,8 @@ func (p *Profile) WriteCallgrind(w io.Writer) error {
 func (g *CallGraph) trimmed() *CallGraph {
 	odd := func(name string) bool { return trimmed(name) != name }
 	trim := func(f Func) Func { return Func{trimmed(f.Object), trimmed(f.File), trimmed(f.Name)} }
-	if !slices.ContainsFunc(g.funcs.values, func(f Func) bool { return trim(f) != f }) && !slices.ContainsFunc(g.files.values, odd) &&
-		!slices.ContainsFunc(g.jumps.keys, func(k jumpKey) bool { return odd(k.fn) }) {
+	if !slices.ContainsFunc(g.funcs.Values(), func(f Func) bool { return trim(f) != f }) && !slices.ContainsFunc(g.files.Values(), odd) &&
+		!slices.ContainsFunc(g.jumps.keys.Values(), func(k jumpKey) bool { return odd(k.fn) }) {
 		return g
 	}
 	return g.Renamed(trimmed, trim)
@@ -75,18 +77,19 @@ func (g *CallGraph) trimmed() *CallGraph {
 func (b *callgrindWriter) functions() {
 	g := b.graph
 	o := g.ordering()
-	calls, jumps := g.calls.sorted(o.calls), g.jumps.sorted(o.jumps)
+	calls, jumps := g.sortedCalls(&o), g.sortedJumps(&o)
+	callKeys, jumpKeys, costKeys := g.calls.keys.Values(), g.jumps.keys.Values(), g.costs.keys.Values()
 	flush := func(before func(*costKey) bool) {
 		for {
 			var call, jump *costKey
 			if len(calls) > 0 {
-				call = &g.calls.keys[calls[0]].site
+				call = &callKeys[calls[0]].site
 			}
 			if len(jumps) > 0 {
-				jump = &g.jumps.keys[jumps[0]].site
+				jump = &jumpKeys[jumps[0]].site
 			}
 			switch {
-			case call != nil && before(call) && (jump == nil || o.costs(*call, *jump) <= 0):
+			case call != nil && before(call) && (jump == nil || o.costs(call, jump) <= 0):
 				if c := g.call(calls[0]); c.Count != 0 || !allZero(c.Counts) {
 					b.enter(call)
 					b.call(&c)
@@ -103,12 +106,12 @@ func (b *callgrindWriter) functions() {
 			}
 		}
 	}
-	for _, i := range g.costs.sorted(o.costs) {
-		at, counts := &g.costs.keys[i], g.costs.rowOf(i, g.events)
+	for _, i := range g.sortedCosts(&o) {
+		at, counts := &costKeys[i], g.costs.rowOf(int(i), g.events)
 		if allZero(counts) {
 			continue
 		}
-		flush(func(k *costKey) bool { return o.costs(*k, *at) < 0 })
+		flush(func(k *costKey) bool { return o.costs(k, at) < 0 })
 		b.enter(at)
 		b.position(at.line, counts)
 	}
@@ -118,12 +121,12 @@ func (b *callgrindWriter) functions() {
 // enter goes on with the lines of a file in a function.
 func (b *callgrindWriter) enter(k *costKey) {
 	g := b.graph
-	if f := &g.funcs.values[k.fn]; k.fn != b.fn {
-		b.function(f, b.fn < 0 || f.Object != g.funcs.values[b.fn].Object)
+	if f := g.function(k.fn); k.fn != b.fn {
+		b.function(&f, b.fn < 0 || f.Object != g.function(b.fn).Object)
 		b.fn, b.in = k.fn, f.File
 	}
-	if f := g.files.values[k.file]; f != b.in {
-		b.file(f, g.funcs.values[b.fn].File)
+	if f := g.file(k.file); f != b.in {
+		b.file(f, g.function(b.fn).File)
 		b.in = f
 	}
 }
@@ -132,18 +135,18 @@ func (b *callgrindWriter) enter(k *costKey) {
 func (b *callgrindWriter) function(fn *Func, newObject bool) {
 	b.WriteByte('\n')
 	if newObject {
-		writeName(b, "ob", fn.Object, fn.Object, b.objects)
+		writeName(b, "ob", fn.Object, fn.Object, &b.objects)
 	}
-	writeName(b, "fl", fn.File, fn.File, b.files)
-	writeName(b, "fn", fn.Name, *fn, b.funcs)
+	writeName(b, "fl", fn.File, fn.File, &b.files)
+	writeName(b, "fn", fn.Name, *fn, &b.funcs)
 }
 
 // file says that the lines that follow are of another file than those before, or of the function's own again.
 func (b *callgrindWriter) file(name, own string) {
 	if name == own {
-		writeName(b, "fe", name, name, b.files)
+		writeName(b, "fe", name, name, &b.files)
 	} else {
-		writeName(b, "fi", name, name, b.files)
+		writeName(b, "fi", name, name, &b.files)
 	}
 }
 
@@ -156,9 +159,9 @@ func (b *callgrindWriter) call(c *Call) {
 	if c.Inlined {
 		b.WriteString(inlinedMark + "\n")
 	}
-	writeName(b, "cob", c.Callee.Object, c.Callee.Object, b.objects)
-	writeName(b, "cfi", c.Callee.File, c.Callee.File, b.files)
-	writeName(b, "cfn", c.Callee.Name, c.Callee, b.funcs)
+	writeName(b, "cob", c.Callee.Object, c.Callee.Object, &b.objects)
+	writeName(b, "cfi", c.Callee.File, c.Callee.File, &b.files)
+	writeName(b, "cfn", c.Callee.Name, c.Callee, &b.funcs)
 	b.num = strconv.AppendUint(append(b.num[:0], "calls="...), c.Count, 10)
 	b.num = b.appendLine(append(b.num, ' '), c.CalleeLine)
 	b.Write(append(b.num, '\n'))
@@ -168,10 +171,10 @@ func (b *callgrindWriter) call(c *Call) {
 // jump writes jumps. File and function of the target are there if they are others.
 func (b *callgrindWriter) jump(j *Jump) {
 	if j.TargetFile != j.File {
-		writeName(b, "jfi", j.TargetFile, j.TargetFile, b.files)
+		writeName(b, "jfi", j.TargetFile, j.TargetFile, &b.files)
 	}
 	if j.TargetFunc != j.Func.Name {
-		writeName(b, "jfn", j.TargetFunc, Func{j.Func.Object, j.TargetFile, j.TargetFunc}, b.funcs)
+		writeName(b, "jfn", j.TargetFunc, Func{j.Func.Object, j.TargetFile, j.TargetFunc}, &b.funcs)
 	}
 	if j.Conditional {
 		fmt.Fprintf(b, "jcnd=%d/%d ", j.Count, j.Executed)
@@ -183,21 +186,16 @@ func (b *callgrindWriter) jump(j *Jump) {
 }
 
 // writeName writes the name of what, or its number if that was written before.
-func writeName[T comparable](b *callgrindWriter, key, name string, what T, numbers map[T]int) {
-	if name == "" { // it cannot be given a number
-		b.WriteString(key + "=\n")
-		return
+func writeName[T comparable](b *callgrindWriter, key, name string, what T, numbers *numbering.Table[T]) {
+	b.num = append(append(b.num[:0], key...), '=')
+	if name != "" { // others cannot be given a number
+		n, isNew := numbers.Number(what)
+		b.num = append(strconv.AppendInt(append(b.num, '('), int64(n+1), 10), ')')
+		if isNew {
+			b.num = append(append(b.num, ' '), name...)
+		}
 	}
-	n, ok := numbers[what]
-	if !ok {
-		n = len(numbers) + 1
-		numbers[what] = n
-	}
-	b.WriteString(key + "=(" + strconv.Itoa(n) + ")")
-	if !ok {
-		b.WriteString(" " + name)
-	}
-	b.WriteByte('\n')
+	b.Write(append(b.num, '\n'))
 }
 
 // trimmed is a text as the format keeps it.
@@ -206,7 +204,7 @@ func trimmed(text string) string { return strings.TrimSpace(oneLine(text)) }
 // appendLine appends a line's number, which a minus sign would make a distance from the last one.
 func (b *callgrindWriter) appendLine(buf []byte, line int) []byte {
 	if line < 0 && b.err == nil {
-		b.err = negativeLine(line, b.graph.funcs.values[b.fn].Name)
+		b.err = negativeLine(line, b.graph.function(b.fn).Name)
 	}
 	return strconv.AppendInt(buf, int64(line), 10)
 }

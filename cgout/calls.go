@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // A CallGraph says who called whom in a run, beside a Profile of it that has the costs by line. It knows functions by
@@ -92,37 +94,27 @@ type callKey struct {
 	inlined    bool
 }
 
-// names numbers values, from 0 on.
+// names gives names numbers, from 0 on.
 type names[T comparable] struct {
-	index  map[T]int32
-	values []T
-	last   int32 // the one that was asked for last
+	numbering.Table[T]
+	last int32 // the one that was asked for last
 }
 
 func (n *names[T]) number(v T) int32 {
-	if int(n.last) < len(n.values) && n.values[n.last] == v {
-		return n.last
+	if int(n.last) >= n.Len() || n.Value(int(n.last)) != v {
+		i, _ := n.Number(v)
+		n.last = int32(i)
 	}
-	i, ok := n.index[v]
-	if !ok {
-		if n.index == nil {
-			n.index = map[T]int32{}
-		}
-		i = int32(len(n.values))
-		n.index[v] = i
-		n.values = append(n.values, v)
-	}
-	n.last = i
-	return i
+	return n.last
 }
 
 // ranks returns for each number where its value comes in order.
 func (n *names[T]) ranks(compare func(a, b T) int) []int32 {
-	order := make([]int32, len(n.values))
+	order, values := make([]int32, n.Len()), n.Values()
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return compare(n.values[a], n.values[b]) })
+	slices.SortFunc(order, func(a, b int32) int { return compare(values[a], values[b]) })
 	ranks := make([]int32, len(order))
 	for rank, i := range order {
 		ranks[i] = int32(rank)
@@ -137,16 +129,30 @@ func (g *CallGraph) ordering() ordering {
 	return ordering{g.funcs.ranks(Func.compare), g.files.ranks(cmp.Compare)}
 }
 
-func (o *ordering) costs(k, l costKey) int {
-	return cmp.Or(cmp.Compare(o.funcs[k.fn], o.funcs[l.fn]), cmp.Compare(o.files[k.file], o.files[l.file]), cmp.Compare(k.line, l.line))
+func (o *ordering) costs(k, l *costKey) int {
+	if c := cmp.Compare(o.place(k), o.place(l)); c != 0 {
+		return c
+	}
+	return cmp.Compare(k.line, l.line)
 }
 
-func (o *ordering) calls(k, l callKey) int {
-	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine), compareBools(k.inlined, l.inlined))
+// place is greater for later functions, and within a function for later files.
+func (o *ordering) place(k *costKey) uint64 {
+	return uint64(o.funcs[k.fn])<<32 | uint64(o.files[k.file])
 }
 
-func (o *ordering) jumps(k, l jumpKey) int {
-	return cmp.Or(o.costs(k.site, l.site), cmp.Compare(k.fn, l.fn), cmp.Compare(o.files[k.file], o.files[l.file]), cmp.Compare(k.line, l.line), compareBools(k.conditional, l.conditional))
+func (o *ordering) calls(k, l *callKey) int {
+	if c := o.costs(&k.site, &l.site); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(o.funcs[k.callee], o.funcs[l.callee]), cmp.Compare(k.calleeLine, l.calleeLine), compareBools(k.inlined, l.inlined))
+}
+
+func (o *ordering) jumps(k, l *jumpKey) int {
+	if c := o.costs(&k.site, &l.site); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(k.fn, l.fn), cmp.Compare(o.files[k.file], o.files[l.file]), cmp.Compare(k.line, l.line), compareBools(k.conditional, l.conditional))
 }
 
 // compareBools has false come first.
@@ -162,49 +168,66 @@ func compareBools(a, b bool) int {
 
 // sums are rows of counts by key.
 type sums[K comparable] struct {
-	index map[K]int32
-	keys  []K
-	rows  []uint64 // of key i: width of them from i*width on
-	last  int32    // the one that was added to last
+	keys numbering.Table[K]
+	rows []uint64 // of key i: width of them from i*width on
+	last int      // the one that was added to last
 }
 
 // row returns the row of key, which it has from now on.
 func (s *sums[K]) row(key K, width int) []uint64 {
-	if int(s.last) >= len(s.keys) || s.keys[s.last] != key {
+	if s.last >= s.keys.Len() || s.keys.Value(s.last) != key {
 		s.last = s.at(key, width)
 	}
 	return s.rowOf(s.last, width)
 }
 
-func (s *sums[K]) rowOf(i int32, width int) []uint64 {
-	return s.rows[int(i)*width : int(i+1)*width : int(i+1)*width]
+func (s *sums[K]) rowOf(i, width int) []uint64 {
+	return s.rows[i*width : (i+1)*width : (i+1)*width]
 }
 
 // at returns the index of key.
-func (s *sums[K]) at(key K, width int) int32 {
-	i, ok := s.index[key]
-	if !ok {
-		if s.index == nil {
-			s.index = map[K]int32{}
-		}
-		i = int32(len(s.keys))
-		s.index[key] = i
-		s.keys = append(s.keys, key)
-		for range width {
-			s.rows = append(s.rows, 0)
-		}
+func (s *sums[K]) at(key K, width int) int {
+	i, isNew := s.keys.Number(key)
+	if isNew {
+		s.rows = slices.Grow(s.rows, width)[:len(s.rows)+width]
 	}
 	return i
 }
 
-// sorted returns the indices of the keys, in order.
-func (s *sums[K]) sorted(compare func(k, l K) int) []int32 {
-	order := make([]int32, len(s.keys))
-	for i := range order {
-		order[i] = int32(i)
+// sorted returns the indices of the keys, in order: place is greater for later ones, compare tells apart those that have
+// the same one.
+func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []int32 {
+	type placed struct {
+		place uint64
+		i     int32
 	}
-	slices.SortFunc(order, func(a, b int32) int { return compare(s.keys[a], s.keys[b]) })
-	return order
+	keys := s.keys.Values()
+	order := make([]placed, len(keys))
+	for i := range keys {
+		order[i] = placed{place(&keys[i]), int32(i)}
+	}
+	slices.SortFunc(order, func(a, b placed) int {
+		if c := cmp.Compare(a.place, b.place); c != 0 {
+			return c
+		}
+		return compare(&keys[a.i], &keys[b.i])
+	})
+	indices := make([]int32, len(order))
+	for n, p := range order {
+		indices[n] = p.i
+	}
+	return indices
+}
+
+// sortedCosts, sortedCalls and sortedJumps are the indices of all there are, in order.
+func (g *CallGraph) sortedCosts(o *ordering) []int32 { return g.costs.sorted(o.place, o.costs) }
+
+func (g *CallGraph) sortedCalls(o *ordering) []int32 {
+	return g.calls.sorted(func(k *callKey) uint64 { return o.place(&k.site) }, o.calls)
+}
+
+func (g *CallGraph) sortedJumps(o *ordering) []int32 {
+	return g.jumps.sorted(func(k *jumpKey) uint64 { return o.place(&k.site) }, o.jumps)
 }
 
 // NewCallGraph returns an empty graph for a number of events.
@@ -214,36 +237,40 @@ func NewCallGraph(events int) *CallGraph { return &CallGraph{events: events} }
 // panics if there are more counts than events.
 func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 	g.check(counts)
-	addSaturated(g.CostsAt(g.Centre(fn, file, line)), counts)
+	addSaturated(g.CostsAt(g.Centre(g.Func(fn), file, line)), counts)
 }
 
-// Centre returns the number of the cost centre (fn, file, line), which it makes if there is none. Numbers begin at 0
-// and stay valid.
-func (g *CallGraph) Centre(fn Func, file string, line int) int {
-	return int(g.costs.at(g.costKey(fn, file, line), g.events))
+// Func returns the number of a function, for Centre and CallsOf. Numbers stay valid.
+func (g *CallGraph) Func(fn Func) int { return int(g.funcs.number(fn)) }
+
+// Centre returns the number of the cost centre (function, file, line), which it makes if there is none. Numbers begin at
+// 0 and stay valid.
+func (g *CallGraph) Centre(fn int, file string, line int) int {
+	return g.costs.at(g.costKey(fn, file, line), g.events)
 }
 
 // CostsAt returns what cost centre i costs itself, one count per event, to be changed before anything else is added:
 // who counts may have to take back what came too early, so that differences are added modulo 2^64.
-func (g *CallGraph) CostsAt(i int) []uint64 { return g.costs.rowOf(int32(i), g.events) }
+func (g *CallGraph) CostsAt(i int) []uint64 { return g.costs.rowOf(i, g.events) }
 
-func (g *CallGraph) costKey(fn Func, file string, line int) costKey {
-	return costKey{g.funcs.number(fn), g.files.number(file), line}
+func (g *CallGraph) costKey(fn int, file string, line int) costKey {
+	return costKey{int32(fn), g.files.number(file), line}
 }
 
-func (g *CallGraph) callKey(caller Func, file string, line int, callee Func, calleeLine int, inlined bool) callKey {
-	return callKey{g.costKey(caller, file, line), g.funcs.number(callee), calleeLine, inlined}
+func (g *CallGraph) callKey(caller int, file string, line, callee, calleeLine int, inlined bool) callKey {
+	return callKey{g.costKey(caller, file, line), int32(callee), calleeLine, inlined}
 }
 
-// CallsOf returns how often a line calls a function, and, behind that, what these calls cost, likewise.
-func (g *CallGraph) CallsOf(caller Func, file string, line int, callee Func, calleeLine int) []uint64 {
+// CallsOf returns how often a line of a function calls another function, and, behind that, what these calls cost,
+// likewise.
+func (g *CallGraph) CallsOf(caller int, file string, line, callee, calleeLine int) []uint64 {
 	return g.calls.row(g.callKey(caller, file, line, callee, calleeLine, false), g.events+1)
 }
 
 // AddCall adds calls, as AddCost adds costs.
 func (g *CallGraph) AddCall(c Call) {
 	g.check(c.Counts)
-	row := g.calls.row(g.callKey(c.Caller, c.File, c.Line, c.Callee, c.CalleeLine, c.Inlined), g.events+1)
+	row := g.calls.row(g.callKey(g.Func(c.Caller), c.File, c.Line, g.Func(c.Callee), c.CalleeLine, c.Inlined), g.events+1)
 	row[0] = saturated(row[0], c.Count)
 	addSaturated(row[1:], c.Counts)
 }
@@ -259,7 +286,7 @@ func (g *CallGraph) AddJump(j Jump) {
 	if !j.Conditional {
 		j.Executed = 0
 	}
-	key := jumpKey{g.costKey(j.Func, j.File, j.Line), j.TargetFunc, g.files.number(j.TargetFile), j.TargetLine, j.Conditional}
+	key := jumpKey{g.costKey(g.Func(j.Func), j.File, j.Line), j.TargetFunc, g.files.number(j.TargetFile), j.TargetLine, j.Conditional}
 	addSaturated(g.jumps.row(key, 2), []uint64{j.Count, j.Executed})
 }
 
@@ -284,7 +311,7 @@ func (g *CallGraph) Renamed(file func(string) string, fn func(Func) Func) *CallG
 // Jumps yields the jumps, sorted by function, file and line, then by target; unconditional ones come first.
 func (g *CallGraph) Jumps(yield func(Jump) bool) {
 	o := g.ordering()
-	for _, i := range g.jumps.sorted(o.jumps) {
+	for _, i := range g.sortedJumps(&o) {
 		if !yield(g.jump(i)) {
 			return
 		}
@@ -293,9 +320,13 @@ func (g *CallGraph) Jumps(yield func(Jump) bool) {
 
 // jump returns the jump with an index.
 func (g *CallGraph) jump(i int32) Jump {
-	k, row := &g.jumps.keys[i], g.jumps.rowOf(i, 2)
-	return Jump{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, k.fn, g.files.values[k.file], k.line, k.conditional, row[0], row[1]}
+	k, row := g.jumps.keys.Value(int(i)), g.jumps.rowOf(int(i), 2)
+	return Jump{g.function(k.site.fn), g.file(k.site.file), k.site.line, k.fn, g.file(k.file), k.line, k.conditional, row[0], row[1]}
 }
+
+// function and file are the names with a number.
+func (g *CallGraph) function(i int32) Func { return g.funcs.Value(int(i)) }
+func (g *CallGraph) file(i int32) string   { return g.files.Value(int(i)) }
 
 func (g *CallGraph) check(counts []uint64) {
 	if len(counts) > g.events {
@@ -306,7 +337,7 @@ func (g *CallGraph) check(counts []uint64) {
 // Costs yields the costs, sorted by function (its object, file and name), file and line. Counts must not be changed.
 func (g *CallGraph) Costs(yield func(Cost) bool) {
 	o := g.ordering()
-	for _, i := range g.costs.sorted(o.costs) {
+	for _, i := range g.sortedCosts(&o) {
 		if !yield(g.cost(i)) {
 			return
 		}
@@ -316,7 +347,7 @@ func (g *CallGraph) Costs(yield func(Cost) bool) {
 // Calls yields the calls, sorted by caller, file and line, then by callee. Counts must not be changed.
 func (g *CallGraph) Calls(yield func(Call) bool) {
 	o := g.ordering()
-	for _, i := range g.calls.sorted(o.calls) {
+	for _, i := range g.sortedCalls(&o) {
 		if !yield(g.call(i)) {
 			return
 		}
@@ -325,35 +356,35 @@ func (g *CallGraph) Calls(yield func(Call) bool) {
 
 // cost returns the cost with an index, call the call with one.
 func (g *CallGraph) cost(i int32) Cost {
-	k := &g.costs.keys[i]
-	return Cost{g.funcs.values[k.fn], g.files.values[k.file], k.line, g.costs.rowOf(i, g.events)}
+	k := g.costs.keys.Value(int(i))
+	return Cost{g.function(k.fn), g.file(k.file), k.line, g.costs.rowOf(int(i), g.events)}
 }
 
 func (g *CallGraph) call(i int32) Call {
-	k, row := &g.calls.keys[i], g.calls.rowOf(i, g.events+1)
-	return Call{g.funcs.values[k.site.fn], g.files.values[k.site.file], k.site.line, g.funcs.values[k.callee], k.calleeLine, row[0], k.inlined, row[1:]}
+	k, row := g.calls.keys.Value(int(i)), g.calls.rowOf(int(i), g.events+1)
+	return Call{g.function(k.site.fn), g.file(k.site.file), k.site.line, g.function(k.callee), k.calleeLine, row[0], k.inlined, row[1:]}
 }
 
 // Update calls f for the counts of each cost and each call, which it may change.
 func (g *CallGraph) Update(f func(counts []uint64)) {
-	for i := range g.costs.keys {
-		f(g.costs.rows[i*g.events : (i+1)*g.events])
+	for i := range g.costs.keys.Len() {
+		f(g.costs.rowOf(i, g.events))
 	}
-	for i := range g.calls.keys {
-		f(g.calls.rows[i*(g.events+1)+1 : (i+1)*(g.events+1)])
+	for i := range g.calls.keys.Len() {
+		f(g.calls.rowOf(i, g.events+1)[1:])
 	}
 }
 
 // add adds another graph of the same events.
 func (g *CallGraph) add(h *CallGraph) {
-	for i := range h.costs.keys {
+	for i := range h.costs.keys.Len() {
 		c := h.cost(int32(i))
 		g.AddCost(c.Func, c.File, c.Line, c.Counts...)
 	}
-	for i := range h.calls.keys {
+	for i := range h.calls.keys.Len() {
 		g.AddCall(h.call(int32(i)))
 	}
-	for i := range h.jumps.keys {
+	for i := range h.jumps.keys.Len() {
 		g.AddJump(h.jump(int32(i)))
 	}
 }

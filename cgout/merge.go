@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // ErrEvents says that profiles count different events.
@@ -26,21 +28,15 @@ type Merger struct {
 
 // A table is a map that remembers the order in which keys came.
 type table[V any] struct {
-	index map[string]int
-	keys  []string
-	vals  []V
+	keys numbering.Table[string]
+	vals []V
 }
 
 // at returns the value of key, made by mk if there is none.
 func (t *table[V]) at(key string, mk func() V) V {
-	i, ok := t.index[key]
-	if !ok {
-		if t.index == nil {
-			t.index = map[string]int{}
-		}
-		i = len(t.keys)
-		t.index[key] = i
-		t.keys, t.vals = append(t.keys, key), append(t.vals, mk())
+	i, isNew := t.keys.Number(key)
+	if isNew {
+		t.vals = append(t.vals, mk())
 	}
 	return t.vals[i]
 }
@@ -172,10 +168,10 @@ func (m *Merger) Write(w io.Writer) error {
 	}
 	b := bufio.NewWriter(w)
 	writeHeader(b, m.desc, m.cmd, m.events)
-	for i, file := range m.files.keys {
+	for i, file := range m.files.keys.Values() {
 		b.WriteString("fl=" + file + "\n")
 		fns := m.files.vals[i]
-		for j, fn := range fns.keys {
+		for j, fn := range fns.keys.Values() {
 			b.WriteString("fn=" + fn + "\n")
 			lines := fns.vals[j]
 			for k, line := range lines.lines {

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // A Frame is a function that is active.
@@ -37,16 +38,6 @@ func (f Frame) jumped() bool    { return f.SP&Jumped != 0 && f.SP != baseSP }
 
 // baseSP is the place of a stack's first frame, which is never left.
 const baseSP = ^emu.Addr(0)
-
-// An arc is a pair of places between which control passed. Site is 0 for what was not called: the first function of a
-// thread, or a signal handler.
-type arc struct {
-	arcKey
-	callee   Context      // of the target
-	function emu.Function // of the target
-	// stale says that code there was unmapped or overwritten since: function is to be looked up again.
-	stale bool
-}
 
 // A row of Sums begins with Pass and PassTo, which are for an arc into what passes: to which target it led, and which
 // arc that gave. Function is the number of the target's function, Begins 1 if that begins there. Behind them, where the
@@ -81,24 +72,6 @@ func (r *Recorder) SetLayout(l Layout) { r.layout, r.Totals = l, make([]uint64, 
 func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
-
-// An arcKey tells arcs apart.
-type arcKey struct {
-	site, target emu.Addr
-	// caller is the context of the site. again is that of the target if it is an active function's to which a jump goes
-	// back, 0 if it follows from the caller's.
-	caller, again Context
-	// jump says that the arc is of jumps within a function.
-	jump bool
-}
-
-// recentBits is the binary logarithm of how many arcs are found without the map.
-const recentBits = 11
-
-// hash is a number whose highest bits differ for different keys (Fibonacci hashing).
-func (k *arcKey) hash() uint64 {
-	return (uint64(k.site) + 31*uint64(k.target) + 961*uint64(k.caller)) * 0x9e3779b97f4a7c15
-}
 
 // A stack has the frames of one of the guest's stacks, the innermost last.
 type stack struct {
@@ -135,25 +108,20 @@ type Recorder struct {
 	lookup  func(a emu.Addr) emu.Function
 	mapping func(a emu.Addr) (lo, hi emu.Addr)
 
-	arcs  []arc
-	index map[arcKey]int
-	// recent are some of index that were looked up.
-	recent [1 << recentBits]struct {
-		key arcKey
-		arc int // the number of it, from 1 on; 0 for none
-	}
-	// pages has the arcs of each page, those of their sites and of their targets; functions is what function said.
-	pages     map[emu.Addr][]int
+	arcs arcTable
+	// functions is what lookup said.
 	functions [functionParts]emu.Function
 	last      emu.Function // what it said last
+	// recalled are functions of notes of which lookup says the same now.
+	recalled [functionParts]emu.Function
 
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
-	numbers    map[emu.Addr]uint32 // of functions, by their IDs
-	goroutines map[uint64]*stack   // that have run
+	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
+	goroutines map[uint64]*stack         // that have run
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 	contexts  *contexts // nil if functions are not told apart by their callers
@@ -166,8 +134,7 @@ type Recorder struct {
 // mapped together with one: none if it is not mapped. Stacks in one mapping are one stack.
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
-		lookup: function, mapping: mapping, index: map[arcKey]int{}, threads: map[*emu.CPU]*thread{},
-		pages: map[emu.Addr][]int{}, numbers: map[emu.Addr]uint32{},
+		lookup: function, mapping: mapping, arcs: newArcTable(0), threads: map[*emu.CPU]*thread{},
 		goroutines: map[uint64]*stack{},
 	}
 	for e := range emu.Event(64) {
@@ -217,29 +184,13 @@ func (r *Recorder) CountJump(site, target emu.Addr) {
 	}
 }
 
-func (r *Recorder) arcAt(key arcKey) uint64 {
-	recent := &r.recent[key.hash()>>(64-recentBits)]
-	if recent.arc != 0 && recent.key == key {
-		return r.placeOf(recent.arc - 1)
-	}
-	i, ok := r.index[key]
-	if !ok {
-		i = r.newArc(key)
-	}
-	recent.key, recent.arc = key, i+1
-	return r.placeOf(i)
-}
+func (r *Recorder) arcAt(key arcKey) uint64 { return r.placeOf(r.number(&key)) }
 
-// newArc makes an arc, and returns its number.
-func (r *Recorder) newArc(key arcKey) int {
-	i := len(r.arcs)
-	r.index[key] = i
-	r.arcs = append(r.arcs, arc{arcKey: key, stale: true})
-	r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, as it never gets shorter, and not touched: most arcs of an image count nothing
-	for _, a := range [...]emu.Addr{key.site, key.target} {
-		if p := a.PageDown(); a != 0 && (a == key.site || p != key.site.PageDown()) {
-			r.pages[p] = append(r.pages[p], i)
-		}
+// number returns the number of an arc, which it makes if there is none.
+func (r *Recorder) number(key *arcKey) int {
+	i, isNew := r.arcs.number(key)
+	if isNew {
+		r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, as it never gets shorter, and not touched: most arcs of an image count nothing
 	}
 	return i
 }
@@ -255,24 +206,26 @@ func (r *Recorder) placeOf(i int) uint64 {
 
 // refresh looks the function of an arc's target up if need be.
 func (r *Recorder) refresh(i int) {
-	a := &r.arcs[i]
+	a := &r.arcs.list[i]
 	if !a.stale {
 		return
 	}
-	a.function, a.stale = r.function(a.target), false
+	k := r.arcs.keys.Value(i)
+	f := r.function(k.target)
+	a.function, a.passes, a.parks, a.stale = f.ID, f.Passes, f.Parks, false
 	row := r.Sums[i*r.Width():]
-	row[Function], row[Begins] = uint64(r.Number(a.target)), 0
-	if a.function.ID == a.target {
+	row[Function], row[Begins] = uint64(r.Number(k.target)), 0
+	if a.function == k.target {
 		row[Begins] = 1
 	}
 	if r.contexts != nil {
 		switch {
-		case a.jump:
-			a.callee = a.caller
-		case a.again != 0:
-			a.callee = a.again
+		case k.jump:
+			a.callee = k.caller
+		case k.again != 0:
+			a.callee = k.again
 		default:
-			a.callee = r.contexts.called(a.caller, a.site, a.target)
+			a.callee = r.contexts.called(k.caller, k.site, k.target)
 		}
 		row[Callee] = uint64(a.callee)
 	}
@@ -299,6 +252,13 @@ func (r *Recorder) function(a emu.Addr) emu.Function {
 	return r.last
 }
 
+// forgetFunctions forgets what lookup said.
+func (r *Recorder) forgetFunctions() {
+	clear(r.functions[:])
+	clear(r.recalled[:])
+	r.last = emu.Function{}
+}
+
 // What lookup said is kept by parts of memory: functionParts of them, functionPart bytes each.
 const (
 	functionPart  = 32
@@ -310,13 +270,8 @@ func (r *Recorder) Same(a, b emu.Addr) bool { return r.function(a).ID == r.funct
 
 // Number returns a number for the function that holds a, which is not 0.
 func (r *Recorder) Number(a emu.Addr) uint32 {
-	id := r.function(a).ID
-	n, ok := r.numbers[id]
-	if !ok {
-		n = uint32(len(r.numbers) + 1)
-		r.numbers[id] = n
-	}
-	return n
+	n, _ := r.numbers.Number(r.function(a).ID)
+	return uint32(n + 1)
 }
 
 // Begins reports whether a function begins at a.
@@ -326,16 +281,20 @@ func (r *Recorder) Begins(a emu.Addr) bool { return r.function(a).ID == a }
 func (r *Recorder) Passes(a emu.Addr) bool { return r.function(a).Passes }
 
 func (r *Recorder) arcOf(f Frame) *arc {
-	i := int(f.Arc-r.Base) / 8 / r.Width()
+	i := r.numberOf(f)
 	r.refresh(i)
-	return &r.arcs[i]
+	return &r.arcs.list[i]
 }
+
+// numberOf returns the number of a frame's arc, keyOf between what that is.
+func (r *Recorder) numberOf(f Frame) int { return int(f.Arc-r.Base) / 8 / r.Width() }
+func (r *Recorder) keyOf(f Frame) arcKey { return r.arcs.keys.Value(r.numberOf(f)) }
 
 // top is the innermost frame. There always is one.
 func (r *Recorder) top() Frame { return r.Frames[len(r.Frames)-1] }
 
-// Function returns the function that is executed.
-func (r *Recorder) Function() emu.Function { return r.arcOf(r.top()).function }
+// Function returns the ID of the function that is executed.
+func (r *Recorder) Function() emu.Addr { return r.arcOf(r.top()).function }
 
 // entered adds the totals to those with which the arc of f was entered.
 func (r *Recorder) entered(f Frame) {
@@ -362,7 +321,7 @@ func (r *Recorder) push(f Frame) {
 // pop leaves the innermost function.
 func (r *Recorder) pop() {
 	r.left(r.top())
-	r.calledFrom = r.arcOf(r.top()).site
+	r.calledFrom = r.keyOf(r.top()).site
 	r.Frames = r.Frames[:len(r.Frames)-1]
 }
 
@@ -419,7 +378,7 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 		}
 		return
 	}
-	called := r.arcOf(r.Frames[n]).site
+	called := r.keyOf(r.Frames[n]).site
 	for len(r.Frames) > n {
 		r.pop()
 	}
@@ -451,11 +410,11 @@ func (r *Recorder) Jump(site, target emu.Addr, counts bool) {
 	top := r.top()
 	from := r.arcOf(top)
 	switch {
-	case from.function.ID == f.ID:
-	case from.function.Passes && from.site != 0:
+	case from.function == f.ID:
+	case from.passes && r.keyOf(top).site != 0:
 		// It has done its work, and does as if its caller called the target.
 		r.pop()
-		arc := r.count(r.Arc(from.site, target), counts)
+		arc := r.count(r.Arc(r.keyOf(top).site, target), counts)
 		row := r.row(top.Arc)
 		row[Pass], row[PassTo] = uint64(target), arc
 		r.push(Frame{SP: top.SP, Arc: arc})
@@ -468,7 +427,7 @@ func (r *Recorder) Jump(site, target emu.Addr, counts bool) {
 func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 	n := len(r.Frames) - 1
 	for n > 0 && r.Frames[n].jumped() {
-		if n--; r.arcOf(r.Frames[n]).function.ID != f.ID {
+		if n--; r.arcOf(r.Frames[n]).function != f.ID {
 			continue
 		}
 		caller := r.Context()
@@ -481,9 +440,9 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 		return
 	}
 	// The function that jumped has been left if RSP passed its frame: then what called that has called the target.
-	if caller := r.arcOf(r.top()); r.function(site).ID != caller.function.ID {
-		if site = r.calledFrom; r.function(site).ID != caller.function.ID {
-			site = caller.target
+	if caller := r.arcOf(r.top()); r.function(site).ID != caller.function {
+		if site = r.calledFrom; r.function(site).ID != caller.function {
+			site = r.keyOf(r.top()).target
 		}
 	}
 	arc := r.count(r.Arc(site, target), counts)
@@ -617,7 +576,7 @@ func (r *Recorder) Counts(cpu *emu.CPU) {
 	r.Begin(cpu)
 	for i, f := range r.Frames {
 		row := r.row(f.Arc)
-		if row[r.Calls()] == 0 || i == len(r.Frames)-1 && r.arcOf(f).target == cpu.RIP {
+		if row[r.Calls()] == 0 || i == len(r.Frames)-1 && r.keyOf(f).target == cpu.RIP {
 			row[r.Calls()]++
 		}
 	}
@@ -650,9 +609,9 @@ func (r *Recorder) SignalEnds(cpu *emu.CPU, counts bool) {
 	}
 	r.Begin(cpu)
 	r.endSignal()
-	if f := r.function(cpu.RIP); f.ID == cpu.RIP && f.ID != r.Function().ID {
+	if f := r.function(cpu.RIP); f.ID == cpu.RIP && f.ID != r.Function() {
 		// The handler has made what it interrupted call a function, as Go's does.
-		r.Call(r.arcOf(r.top()).target, f.ID, emu.Addr(cpu.Regs[emu.RSP]), counts)
+		r.Call(r.keyOf(r.top()).target, f.ID, emu.Addr(cpu.Regs[emu.RSP]), counts)
 	}
 }
 
@@ -679,7 +638,7 @@ func (r *Recorder) Inherit(parent *Recorder) {
 	}
 	s, caller := &stack{start: parent.thread.current.start}, Context(0)
 	for _, f := range parent.Frames {
-		key := parent.arcOf(f).arcKey
+		key := parent.keyOf(f)
 		if key.caller = caller; key.site == 0 {
 			key.caller = 0
 		}
@@ -695,30 +654,12 @@ func (r *Recorder) Inherit(parent *Recorder) {
 
 // Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
-	clear(r.functions[:])
-	r.last = emu.Function{}
-	for _, i := range r.within(lo, hi) {
-		r.arcs[i].stale = true
+	r.forgetFunctions()
+	for i := range r.arcs.within(lo, hi) {
+		r.arcs.list[i].stale = true
 		row := r.Sums[i*r.Width():]
 		row[Pass], row[PassTo], row[Function] = 0, 0, 0
 	}
-}
-
-// within returns the arcs whose site or target is on the pages of [lo, hi), in order.
-func (r *Recorder) within(lo, hi emu.Addr) (list []int) {
-	if (hi-lo)/emu.PageSize <= emu.Addr(len(r.pages)) {
-		for p := lo.PageDown(); p < hi; p += emu.PageSize {
-			list = append(list, r.pages[p]...)
-		}
-	} else {
-		for p, arcs := range r.pages {
-			if p+emu.PageSize > lo && p < hi {
-				list = append(list, arcs...)
-			}
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // A Sum is what Collect has of an arc: its places, the contexts of these, how many calls there were and what was
@@ -733,19 +674,16 @@ type Sum struct {
 }
 
 // Collect calls add for each arc whose site or target is on the pages of [lo, hi) with what was counted since the last
-// Collect of it. Costs must not be kept.
+// Collect of it: those with sites on one page follow each other. Costs must not be kept.
 func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
-	list := r.within(lo, hi)
-	if len(list) == 0 {
-		return
-	}
-	if r.thread != nil {
-		r.suspend()
-		defer r.resume()
-	}
+	suspended := false
 	costs := make([]uint64, len(r.Events))
-	for _, i := range list {
-		a := &r.arcs[i]
+	for i := range r.arcs.within(lo, hi) {
+		if !suspended && r.thread != nil {
+			suspended = true
+			r.suspend()
+			defer r.resume()
+		}
 		sums := r.Sums[i*r.Width() : (i+1)*r.Width()]
 		any := sums[r.Calls()]
 		for e, c := range r.layout.Columns {
@@ -755,8 +693,8 @@ func (r *Recorder) Collect(lo, hi emu.Addr, add func(s Sum)) {
 		if any == 0 {
 			continue // what was added in and out is the same
 		}
-		if a.site != 0 {
-			add(Sum{a.site, a.target, a.caller, a.callee, a.jump, sums[r.Calls()], costs})
+		if k := r.arcs.keys.Value(i); k.site != 0 {
+			add(Sum{k.site, k.target, k.caller, r.arcs.list[i].callee, k.jump, sums[r.Calls()], costs})
 		}
 		clear(sums[r.In():])
 	}

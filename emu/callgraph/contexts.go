@@ -64,7 +64,7 @@ func (r *Recorder) ContextOf(a emu.Addr) Context {
 		return 0
 	}
 	for i := len(r.Frames) - 1; i >= 0; i-- {
-		if f := r.Frames[i]; r.arcOf(f).function.ID == r.function(a).ID {
+		if f := r.Frames[i]; r.arcOf(f).function == r.function(a).ID {
 			return r.contextOf(f)
 		}
 	}

@@ -23,10 +23,10 @@ func (r *Recorder) Resume(goroutine uint64, target, rsp emu.Addr) {
 		r.take(s)
 	}
 	r.use(s)
-	for len(r.Frames) > 1 && r.arcOf(r.top()).function.ID != f.ID { // what called the scheduler; after a panic, what recovers has called it
+	for len(r.Frames) > 1 && r.arcOf(r.top()).function != f.ID { // what called the scheduler; after a panic, what recovers has called it
 		r.pop()
 	}
-	if r.arcOf(r.top()).function.ID != f.ID {
+	if r.arcOf(r.top()).function != f.ID {
 		r.Frames[0] = Frame{SP: baseSP, Arc: r.Arc(0, target)}
 	}
 }
@@ -43,7 +43,7 @@ func (r *Recorder) park() {
 // parked returns which of a goroutine's frames is of what gave it up, 0 if none is.
 func (r *Recorder) parked(frames []Frame) int {
 	n := len(frames) - 1
-	for n > 0 && !r.arcOf(frames[n]).function.Parks {
+	for n > 0 && !r.arcOf(frames[n]).parks {
 		n--
 	}
 	return n
@@ -57,7 +57,7 @@ func (r *Recorder) take(s *stack) {
 			continue
 		}
 		n := r.parked(s.frames)
-		own := &stack{start: s.start, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, r.arcOf(s.frames[n]).target)}}}
+		own := &stack{start: s.start, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, r.keyOf(s.frames[n]).target)}}}
 		own.frames = append(own.frames, s.frames[n+1:]...)
 		s.frames, t.current = s.frames[:max(n, 1)], own
 	}
@@ -70,7 +70,7 @@ func (r *Recorder) moved(target, rsp emu.Addr) bool {
 	for n > 0 && r.Frames[n].jumped() {
 		n--
 	}
-	if n == 0 || !r.thread.current.goroutine || !isReturnSite(r.arcOf(r.Frames[n]).site, target) {
+	if n == 0 || !r.thread.current.goroutine || !isReturnSite(r.keyOf(r.Frames[n]).site, target) {
 		return false
 	}
 	was := r.Frames[n].SP

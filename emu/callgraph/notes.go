@@ -74,10 +74,16 @@ func (r *Recorder) Notes() *Notes {
 // Recall reports whether r would give the same answers now as when it took notes. Then the arcs are as they have to be
 // for code that is used again.
 func (r *Recorder) Recall(n *Notes) bool {
-	for _, k := range n.Functions {
+	for i := range n.Functions {
+		k := &n.Functions[i]
+		recalled := &r.recalled[k.Function.Lo/functionPart%functionParts] // most blocks are of functions that others are of
+		if *recalled == k.Function {
+			continue
+		}
 		if r.function(k.At) != k.Function {
 			return false
 		}
+		*recalled = k.Function
 	}
 	for _, i := range n.Arcs {
 		r.refresh(i)
@@ -88,43 +94,44 @@ func (r *Recorder) Recall(n *Notes) bool {
 // Known returns the place of an arc that there is, jump says whether it is of jumps within a function. Nothing is
 // looked up.
 func (r *Recorder) Known(site, target emu.Addr, jump bool) uint64 {
-	return r.Base + uint64(8*r.index[arcKey{site: site, target: target, jump: jump}]*r.Width())
+	i := r.arcs.keys.Find(arcKey{site: site, target: target, jump: jump})
+	if i < 0 {
+		panic("BUG: an arc that code knows is not there")
+	}
+	return r.Base + uint64(8*i*r.Width())
 }
 
 // Retire makes r as new, but that arcs keep their places and functions their numbers. Notes stay good.
 func (r *Recorder) Retire() {
-	for i := range r.arcs {
-		r.arcs[i].stale = true
+	for i := range r.arcs.list {
+		r.arcs.list[i].stale = true
 	}
 	clear(r.Sums)
 	clear(r.Totals)
-	clear(r.functions[:])
+	r.forgetFunctions()
 	clear(r.goroutines)
 	clear(r.threads)
-	r.last, r.calledFrom = emu.Function{}, 0
+	r.calledFrom = 0
 	r.thread, r.cpu, r.inherited, r.Frames = nil, nil, nil, r.Frames[:0]
 }
 
 // Snapshot returns what r would know if it were retired. It does not tell contexts apart.
 func (r *Recorder) Snapshot() Snapshot {
-	s := Snapshot{make([]ArcEnds, len(r.arcs)), make([]emu.Addr, len(r.numbers))}
-	for i, a := range r.arcs {
+	s := Snapshot{make([]ArcEnds, len(r.arcs.list)), slices.Clone(r.numbers.Values())}
+	for i, a := range r.arcs.keys.Values() {
 		s.Arcs[i] = ArcEnds{a.site, a.target, a.jump}
-	}
-	for id, n := range r.numbers {
-		s.Functions[n-1] = id
 	}
 	return s
 }
 
 // Restore makes r, which is new, like the retired recorder of which s is: the notes of that one are good for r.
 func (r *Recorder) Restore(s Snapshot) {
-	r.arcs, r.index, r.numbers = make([]arc, 0, len(s.Arcs)), make(map[arcKey]int, len(s.Arcs)), make(map[emu.Addr]uint32, len(s.Functions))
+	r.arcs = newArcTable(len(s.Arcs))
 	for _, a := range s.Arcs {
-		r.newArc(arcKey{site: a.Site, target: a.Target, jump: a.Jump})
+		r.number(&arcKey{site: a.Site, target: a.Target, jump: a.Jump})
 	}
-	for i, id := range s.Functions {
-		r.numbers[id] = uint32(i + 1)
+	for _, id := range s.Functions {
+		r.numbers.Number(id)
 	}
 }
 

@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
 )
@@ -275,10 +277,12 @@ func (e *Engine) restoreCalls(img *image) {
 	if k := e.calls; k != nil {
 		k.Restore(callgraph.Snapshot{Arcs: img.arcs, Functions: img.functions})
 		k.kept = len(k.Sums)
+		k.arcWords = slices.Grow(k.arcWords, len(img.arcWords))
 		for _, c := range img.arcWords {
 			e.set(counterOff+8*int(c.index), k.Base+c.value)
 			k.arcWords = append(k.arcWords, int(c.index))
 		}
+		k.callers = slices.Grow(k.callers, len(img.callers))
 		for _, i := range img.callers {
 			k.callers = append(k.callers, int(i))
 		}

@@ -251,7 +251,7 @@ func (e *Engine) beginWith(img *image, h *imageHeader) {
 	img.counts = make([]bool, (len(img.weights)+countersPart-1)/countersPart)
 	e.image = img
 	e.pos, e.far = int(h.Pos), int(h.Far)
-	e.weights = slices.Clone(img.weights)
+	e.weights = append(make([]int16, 0, len(img.weights)+len(img.weights)/8), img.weights...) // most of the code is there
 	for _, c := range img.constants {
 		e.set(counterOff+8*int(c.index), c.value)
 	}

@@ -231,7 +231,7 @@ func (c *attribution) addTo(a emu.Addr, k funcKey, loc dwarfmap.Loc, e emu.Event
 	fn := c.function(k)
 	c.run = costRun{a, a + c.same, c.context, c.profile, c.profile.Centre(loc.File, fn.Name, loc.Line), 0}
 	if c.graph != nil {
-		c.run.inGraph = c.graph.Centre(fn, loc.File, loc.Line)
+		c.run.inGraph = c.graph.Centre(c.graph.Func(fn), loc.File, loc.Line)
 	}
 	c.addRun(col, n)
 	switch {

@@ -97,10 +97,24 @@ func (c *attribution) owner(a emu.Addr, loc dwarfmap.Loc) (cgout.Func, dwarfmap.
 	return fn, begin
 }
 
+// A calleePlace is an address that is called, and the context of what is executed there.
+type calleePlace struct {
+	at      emu.Addr
+	context callgraph.Context
+}
+
+// A callee is a function that is called, the line where it begins, and its number in the graph, -1 if it was not asked
+// for that yet.
+type callee struct {
+	fn           funcKey
+	line, number int
+}
+
 // collectCalls adds the calls from and to [lo, hi) to the graph.
 func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	c := p.costs
 	row := make([]uint64, len(c.row))
+	callees := map[calleePlace]*callee{}
 	add := func(s callgraph.Sum) {
 		if s.Jump {
 			if n := c.jump(p.space, s.Site, s.Target, false, s.Caller); n != nil {
@@ -114,13 +128,16 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 				row[col] = s.Costs[i]
 			}
 		}
+		to := callees[calleePlace{s.Target, s.Callee}]
+		if to == nil {
+			fn, begin := c.key(s.Target, c.placeOutside(p.space, s.Target), s.Callee)
+			to = &callee{fn, begin.Line, -1}
+			callees[calleePlace{s.Target, s.Callee}] = to
+		}
 		from := c.place(p.space, s.Site)
-		k := lateCall{file: from.File, line: from.Line}
-		k.caller, _ = c.key(s.Site, from, s.Caller)
-		c.addInlined(k.caller, row)
-		callee, begin := c.key(s.Target, c.placeOutside(p.space, s.Target), s.Callee)
-		k.callee, k.calleeLine = callee, begin.Line
-		c.addCalls(&k, s.Calls, row)
+		caller, _ := c.key(s.Site, from, s.Caller)
+		c.addInlined(caller, row)
+		c.addCalls(caller, from, to, s.Calls, row)
 	}
 	if p.noted != nil {
 		p.noted.eachCall(add)
@@ -128,14 +145,17 @@ func (p *Profiler) collectCalls(lo, hi emu.Addr) {
 	p.calls.Collect(lo, hi, add)
 }
 
-// addCalls adds calls and what they cost to the graph, or to what may get other names.
-func (c *attribution) addCalls(k *lateCall, calls uint64, costs []uint64) {
+// addCalls adds calls by a function, at a place, and what they cost to the graph, or to what may get other names.
+func (c *attribution) addCalls(caller funcKey, at dwarfmap.Loc, to *callee, calls uint64, costs []uint64) {
 	var sums []uint64
-	if c.isLate(&k.caller) || c.isLate(&k.callee) {
-		sums = c.late.call(*k, len(costs))
+	if c.isLate(&caller) || c.isLate(&to.fn) {
+		sums = c.late.call(lateCall{caller, to.fn, at.File, at.Line, to.line}, len(costs))
 	}
 	if sums == nil {
-		sums = c.graph.CallsOf(c.function(k.caller), k.file, k.line, c.function(k.callee), k.calleeLine)
+		if to.number < 0 {
+			to.number = c.graph.Func(c.function(to.fn))
+		}
+		sums = c.graph.CallsOf(c.graph.Func(c.function(caller)), at.File, at.Line, to.number, to.line)
 	}
 	sums[0] += calls
 	for i, n := range costs {
