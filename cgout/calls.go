@@ -194,8 +194,8 @@ func (s *sums[K]) at(key K, width int) int {
 	return i
 }
 
-// sorted returns the indices of the keys, in order: place is greater for later ones, compare tells apart those that have
-// the same one.
+// sorted returns the indices of the keys, in order: place is greater for later ones, compare tells apart those that
+// have the same one.
 func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []int32 {
 	type placed struct {
 		place uint64
@@ -243,8 +243,8 @@ func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 // Func returns the number of a function, for Centre and CallsOf. Numbers stay valid.
 func (g *CallGraph) Func(fn Func) int { return int(g.funcs.number(fn)) }
 
-// Centre returns the number of the cost centre (function, file, line), which it makes if there is none. Numbers begin at
-// 0 and stay valid.
+// Centre returns the number of the cost centre (function, file, line), which it makes if there is none. Numbers begin
+// at 0 and stay valid.
 func (g *CallGraph) Centre(fn int, file string, line int) int {
 	return g.costs.at(g.costKey(fn, file, line), g.events)
 }

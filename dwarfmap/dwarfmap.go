@@ -244,8 +244,8 @@ func (o *Object) Lookup(vaddr uint64) Loc {
 	return loc
 }
 
-// LookupRun returns the place of an address, and where what has the same place ends, as far as that is known: no entry of
-// a procedure linkage table is in one run with other code.
+// LookupRun returns the place of an address, and where what has the same place ends, as far as that is known: no entry
+// of a procedure linkage table is in one run with other code.
 func (o *Object) LookupRun(vaddr uint64) (loc Loc, end uint64) {
 	loc = Loc{File: Unknown, Func: Unknown}
 	if isDone(o.opts.Done) {
