@@ -39,7 +39,7 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 		return
 	}
 	if lanes > 0 {
-		e.emitStoreLanes(&g.Insn, lanes)
+		e.emitStoreLanes(g, lanes)
 	}
 	const lea, jmp = 7, 5
 	e.store(slotA, x86.RAX)

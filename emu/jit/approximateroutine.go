@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/cgemu/cgemu/emu/guest"
@@ -11,8 +12,8 @@ import (
 )
 
 // Where the host's approximations are others than the guest's, generated code finds those of RCPPS and RSQRTPS in a
-// table, a lane at a time in general registers: there are no vector registers to spare. Lanes whose results are
-// special, and operands in memory, are left to Go, which leaving generated code for takes ten times as long.
+// table, a lane at a time in general registers: there are no vector registers to spare. Operands in memory are left to
+// Go where references count.
 
 // approximations has the fractions of results, 12 bits: of 2,048 intervals of RCPPS, by the first 11 bits of the
 // operand's fraction, and of as many of RSQRTPS, by the last bit of the exponent and the first 10 bits of the fraction
@@ -41,7 +42,7 @@ func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
 	}
 	source := &g.Args[g.NArgs-1]
 	switch {
-	case source.Kind != x86.ArgXMM || e.emulatesWide:
+	case g.HasMem && e.details() || e.emulatesWide:
 		return 0, 0
 	case g.Op == x86.RCPPS || g.Op == x86.VRCPPS || g.Op == x86.RSQRTPS || g.Op == x86.VRSQRTPS:
 		return routine, int(source.Size) / 4
@@ -51,9 +52,33 @@ func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
 
 // emitStoreLanes stores the source of g for the routine, with RCX in slotC, and loads into RCX how many bytes there
 // are.
-func (e *Engine) emitStoreLanes(g *guest.Insn, lanes int) {
-	e.moveVector(0x11, g.Args[g.NArgs-1].Reg, lanes > 4)
-	e.rip(g.Args[g.NArgs-1].Reg, stLanes, 0)
+func (e *Engine) emitStoreLanes(g *ginsn, lanes int) {
+	switch source := g.Args[g.NArgs-1].Reg; {
+	case g.HasMem && lanes == 1:
+		s := pickScratch(g)
+		e.store(slotA, s)
+		from := e.pos
+		disp := e.address(g, s)
+		e.byte(prefixGS, opMovLoad)
+		e.memRM(s, s, disp)
+		e.byte(0x89) // mov [stLanes], s
+		e.rip(s, stLanes, 0)
+		e.load(s, slotA)
+		e.saved(from, s, slotA, 0)
+	case g.HasMem: // by way of the destination
+		load := *g
+		load.Bytes = slices.Clone(g.Bytes)
+		opcode := &load.Bytes[g.ModRMOff-1]
+		if *opcode = 0x28; g.Enc == x86.VEX { // MOVAPS and VMOVUPS fault where g does
+			*opcode = 0x10
+		}
+		e.emitPlain(&load)
+		e.moveVector(0x11, g.Args[0].Reg, lanes > 4)
+		e.rip(g.Args[0].Reg, stLanes, 0)
+	default:
+		e.moveVector(0x11, source, lanes > 4)
+		e.rip(source, stLanes, 0)
+	}
 	e.store(slotC, x86.RCX)
 	e.movImm(x86.RCX, uint64(4*lanes))
 }
@@ -87,40 +112,76 @@ func (e *Engine) emitLoadLanes(g *guest.Insn, lanes int) {
 // emitApproximationRoutines emits the routines. They are entered as those of emitAnswerRoutines are, and as
 // emitStoreLanes leaves it.
 func (e *Engine) emitApproximationRoutines() {
+	const sign, inf, quiet, defaultNaN = -1 << 31, 0xff << 23, 1 << 22, -1<<31 | 0x1ff<<22
 	e.stubs.rcp = e.pos
-	e.emitApproximation(func() (special int) {
+	e.emitApproximation(func() {
 		e.byte(0x8d, 0x14, 0x00) // lea edx, [rax+rax]
 		e.aluImm32(aluSUB, x86.RDX, 1<<24)
 		e.aluImm32(aluCMP, x86.RDX, -4<<24) // exponents 1 to 252
-		special = e.jcc(condAE, 0)
-		e.byte(0x89, 0xc2, 0xc1, 0xea, 12) // mov edx, eax; shr edx, 12
+		special := e.jcc(condAE, 0)
+		e.movRR32(x86.RDX, x86.RAX)
+		e.byte(0xc1, 0xea, 12) // shr edx, 12
 		e.aluImm32(aluAND, x86.RDX, intervals-1)
 		e.aluImm32(aluAND, x86.RAX, -1<<23)
 		e.byte(0x0f, 0xb7, 0x14, 0x57, 0xc1, 0xe2, 11) // movzx edx, word [rdi+rdx*2]; shl edx, 11
 		e.byte(0x29, 0xc2)                             // sub edx, eax
 		e.aluImm32(aluADD, x86.RDX, 253<<23)
-		return special
+		done := e.jmp(0)
+		e.link(special, e.pos)
+		e.emitSpecial(inf, quiet, func() { // infinity, and results that would be denormal
+			e.movRR32(x86.RDX, x86.RAX)
+			e.aluImm32(aluAND, x86.RDX, sign)
+		})
+		e.link(done, e.pos)
 	})
 	e.stubs.rsqrt = e.pos
-	e.emitApproximation(func() (special int) {
+	e.emitApproximation(func() {
 		e.lea32(x86.RDX, x86.RAX, -1<<23)
 		e.aluImm32(aluCMP, x86.RDX, 254<<23) // positive, exponents 1 to 254
-		special = e.jcc(condAE, 0)
-		e.byte(0x89, 0xc2, 0xc1, 0xea, 13) // mov edx, eax; shr edx, 13
+		special := e.jcc(condAE, 0)
+		e.movRR32(x86.RDX, x86.RAX)
+		e.byte(0xc1, 0xea, 13) // shr edx, 13
 		e.aluImm32(aluAND, x86.RDX, intervals-1)
 		e.byte(0x0f, 0xb7, 0x94, 0x57) // movzx edx, word [rdi+rdx*2+2*intervals]
 		e.u32(2 * intervals)
 		e.byte(0xc1, 0xe2, 11, 0xc1, 0xe8, 23, 0xf7, 0xd8) // shl edx, 11; shr eax, 23; neg eax
 		e.aluImm32(aluADD, x86.RAX, 380)
 		e.byte(0xd1, 0xe8, 0xc1, 0xe0, 23, 0x09, 0xc2) // shr eax, 1; shl eax, 23; or edx, eax
-		return special
+		done := e.jmp(0)
+		e.link(special, e.pos)
+		e.emitSpecial(inf, quiet, func() { // negative, or infinity, which gives 0
+			e.movRR32(x86.RDX, x86.RAX)
+			e.byte(0xc1, 0xfa, 31) // sar edx, 31
+			e.aluImm32(aluAND, x86.RDX, defaultNaN)
+		})
+		e.link(done, e.pos)
 	})
 	e.stubs.end = e.pos
 }
 
-// emitApproximation emits a routine: lane makes EDX of the operand in EAX, with the table at RDI, and returns the site
-// of a jump for one that is special.
-func (e *Engine) emitApproximation(lane func() (special int)) {
+// emitSpecial makes EDX of an operand in EAX which is a NaN, a zero or denormal, which counts as one, or for rest.
+func (e *Engine) emitSpecial(inf, quiet int32, rest func()) {
+	e.byte(0x8d, 0x14, 0x00) // lea edx, [rax+rax]
+	e.aluImm32(aluCMP, x86.RDX, inf<<1)
+	nan := e.jcc(condA, 0)
+	e.aluImm32(aluCMP, x86.RDX, 1<<24)
+	zero := e.jcc(condB, 0)
+	rest()
+	done := e.jmp(0)
+	e.link(nan, e.pos)
+	e.movRR32(x86.RDX, x86.RAX)
+	e.aluImm32(aluOR, x86.RDX, quiet)
+	quieted := e.jmp(0)
+	e.link(zero, e.pos)
+	e.movRR32(x86.RDX, x86.RAX)
+	e.aluImm32(aluAND, x86.RDX, -1<<31)
+	e.aluImm32(aluOR, x86.RDX, inf)
+	e.link(done, e.pos)
+	e.link(quieted, e.pos)
+}
+
+// emitApproximation emits a routine: lane makes EDX of the operand in EAX, with the table at RDI.
+func (e *Engine) emitApproximation(lane func()) {
 	e.store(slotTmp, x86.RDX)
 	e.saveFlags()
 	e.store(slotTmp2, x86.RAX)
@@ -132,13 +193,12 @@ func (e *Engine) emitApproximation(lane func() (special int)) {
 	e.leaRIP(x86.RSI, stLanes-4)
 	loop := e.pos
 	e.byte(0x8b, 0x04, 0x0e) // mov eax, [rsi+rcx]
-	special := lane()
+	lane()
 	e.byte(0x89, 0x14, 0x0e) // mov [rsi+rcx], edx
 	e.aluImm32(aluSUB, x86.RCX, 4)
 	e.jcc(condNE, loop)
 	done := e.jmp(0)
 	e.link(unknown, e.pos)
-	e.link(special, e.pos)
 	e.load(x86.RAX, slotTmp)
 	e.lea(x86.RAX, x86.RAX, -answerSkip)
 	e.store(slotTmp, x86.RAX)

@@ -16,7 +16,8 @@ import (
 )
 
 // approximationForms are instructions that approximate, with the lanes that they write: of the other lanes some keep
-// what the destination had, some are the first source's or 0.
+// what the destination had, some are the first source's or 0. Those whose source is -1 have it in memory, at
+// dataAt+0x20, where RSI is 16 bytes before and FS 32, and RDI 1.
 var approximationForms = []struct {
 	name, code  string
 	dst, source int
@@ -36,6 +37,22 @@ var approximationForms = []struct {
 	{"vrsqrtps ymm5, ymm5", "c5 fc 52 ed", 5, 5, 8, true, -1, true},
 	{"vrcpss xmm1, xmm2, xmm3", "c5 ea 53 cb", 1, 3, 1, false, 2, true},
 	{"vrsqrtss xmm9, xmm12, xmm3", "c5 1a 52 cb", 9, 3, 1, true, 12, true},
+	{"rcpps xmm1, [rsi+16]", "0f 53 4e 10", 1, -1, 4, false, -1, false},
+	{"rsqrtps xmm9, [rsi+rdi*4+12]", "44 0f 52 4c be 0c", 9, -1, 4, true, -1, false},
+	{"rcpps xmm1, fs:[32]", "64 0f 53 0c 25 20 00 00 00", 1, -1, 4, false, -1, false},
+	{"rcpss xmm12, [rsi+16]", "f3 44 0f 53 66 10", 12, -1, 1, false, -1, false},
+	{"rsqrtss xmm4, fs:[rdi+31]", "64 f3 0f 52 67 1f", 4, -1, 1, true, -1, false},
+	{"vrcpps xmm1, [rsi+16]", "c5 f8 53 4e 10", 1, -1, 4, false, -1, true},
+	{"vrsqrtps ymm11, [rsi+rdi*8+8]", "c5 7c 52 5c fe 08", 11, -1, 8, true, -1, true},
+	{"vrcpss xmm1, xmm2, [rsi+16]", "c5 ea 53 4e 10", 1, -1, 1, false, 2, true},
+}
+
+// atSource is what a form's source has.
+func atSource(registers *[16][8]uint32, memory *[8]uint32, source, lane int) uint32 {
+	if source < 0 {
+		return memory[lane]
+	}
+	return registers[source][lane]
 }
 
 // TestApproximationRoutines compares what generated code makes of operands with what Go's does, as if the host had
@@ -58,13 +75,19 @@ func TestApproximationRoutines(t *testing.T) {
 						binary.LittleEndian.PutUint32(m.cpu.FP[laneAt(i, lane):], before[i][lane])
 					}
 				}
+				var memory [8]uint32
+				for lane := range memory {
+					memory[lane] = anyNumber(r)
+					m.mem.Poke(dataAt+0x20+emu.Addr(4*lane), binary.LittleEndian.AppendUint32(nil, memory[lane]))
+				}
 				m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RSP] = codeAt, 7, uint64(dataAt)+256
+				m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RDI], m.cpu.FSBase = uint64(dataAt)+0x10, 1, uint64(dataAt)
 				m.run(emu.StopSyscall)
 				want := before[form.dst]
 				for lane := range want {
 					switch {
 					case lane < form.lanes:
-						want[lane] = again(functions[form.rsqrt], before[form.source][lane], form.dst == form.source)
+						want[lane] = again(functions[form.rsqrt], atSource(&before, &memory, form.source, lane), form.dst == form.source)
 					case form.vex && lane >= 4:
 						want[lane] = 0
 					case form.first >= 0:
@@ -75,11 +98,38 @@ func TestApproximationRoutines(t *testing.T) {
 				for lane := range got {
 					got[lane] = binary.LittleEndian.Uint32(m.cpu.FP[laneAt(form.dst, lane):])
 				}
-				require.Equal(t, want, got, "of %x", before[form.source])
+				require.Equal(t, want, got, "of %x, %x", before, memory)
 				require.EqualValues(t, emu.FlagZF|emu.FlagPF|emu.FlagCF, m.cpu.Regs[emu.RBX]&0x8d5)
-				require.Equal(t, []uint64{7, 0}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX]})
+				require.Equal(t, []uint64{7, 0, 1}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RDI]})
 			}
 		})
+	}
+}
+
+// TestApproximationFaults has operands in memory that are not there, or not aligned: registers are what they were.
+func TestApproximationFaults(t *testing.T) {
+	was := hostApproximates
+	hostApproximates = func() bool { return false }
+	t.Cleanup(func() { hostApproximates = was })
+	for _, form := range []struct {
+		code  string
+		rsi   emu.Addr
+		fault emu.Fault
+	}{
+		{"0f 53 0e", dataAt + 0x2000, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2000}},
+		{"0f 53 0e", dataAt + 8, emu.Fault{Vector: emu.VecGP}},
+		{"f3 0f 52 0e", dataAt + 0x2004, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2004}},
+		{"c5 fc 52 0e", dataAt + 0xff0, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
+		{"c5 ea 53 0e", dataAt + 0xffe, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
+	} {
+		m := newMachine(t, form.code)
+		m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RBX] = uint64(form.rsi), 11, 12
+		before := emu.NewCPU()
+		before.Copy(m.cpu)
+		stop := m.run(emu.StopFault)
+		require.Equal(t, form.fault, *stop.Fault, form.code)
+		require.Equal(t, before.Regs, m.cpu.Regs, form.code)
+		require.Equal(t, before.FP, m.cpu.FP, form.code)
 	}
 }
 
