@@ -103,8 +103,10 @@ func benchTools(cgemu, profile string) []benchTool {
 			benchTool{"cgemu-" + mode.name + againSuffix, append([]string{cgemu}, options...)},
 			benchTool{"cachegrind-" + mode.name, append([]string{"valgrind", "--tool=cachegrind", "--trace-children=yes"}, options...)})
 	}
+	calls := []string{"-q", "--cachegrind-out-file=" + profile, "--call-graph=yes"}
 	return append(tools,
-		benchTool{"cgemu-calls", []string{cgemu, "-q", "--cachegrind-out-file=" + profile, "--call-graph=yes"}},
+		benchTool{"cgemu-calls", append([]string{cgemu, "--no-cache"}, calls...)},
+		benchTool{"cgemu-calls" + againSuffix, append([]string{cgemu}, calls...)},
 		benchTool{"callgrind", []string{"valgrind", "--tool=callgrind", "--trace-children=yes", "-q", "--callgrind-out-file=" + profile}})
 }
 
