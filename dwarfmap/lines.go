@@ -91,17 +91,28 @@ func (t *lineTable) gapUntil(addr uint64) uint64 {
 	if t.sequence(addr) != nil {
 		return addr + 1
 	}
-	if t.starts != nil {
-		if i := t.startBefore(addr) + 1; i < len(t.starts) {
-			return t.starts[i].addr
-		}
+	if t.starts == nil {
+		return nextSequence(t.seqs, addr)
+	}
+	// A unit that was looked at has its sequences, whose first rows may come later than they start.
+	i := t.startBefore(addr)
+	next := uint64(math.MaxUint64)
+	if i >= 0 {
+		next = nextSequence(t.starts[i].unit.seqs, addr)
+	}
+	if i+1 < len(t.starts) {
+		next = min(next, t.starts[i+1].addr)
+	}
+	return next
+}
+
+// nextSequence returns where the first sequence behind addr begins.
+func nextSequence(seqs []sequence, addr uint64) uint64 {
+	i, _ := slices.BinarySearchFunc(seqs, addr, func(s sequence, addr uint64) int { return cmp.Or(cmp.Compare(s.lo, addr), -1) })
+	if i == len(seqs) {
 		return math.MaxUint64
 	}
-	i, _ := slices.BinarySearchFunc(t.seqs, addr, func(s sequence, addr uint64) int { return cmp.Or(cmp.Compare(s.lo, addr), -1) })
-	if i == len(t.seqs) {
-		return math.MaxUint64
-	}
-	return t.seqs[i].lo
+	return seqs[i].lo
 }
 
 // needLines reads the line table's index unless that was done.

@@ -13,7 +13,9 @@ import (
 // TestLookupRun checks that all addresses of a run have its place, looked up in any order: in code with names and
 // lines, in tables of linkage, and in what has neither.
 func TestLookupRun(t *testing.T) {
-	for _, file := range []string{"testdata/bin/t36_funcs", "testdata/bin/t42_loc", "testdata/bin/inline5", os.Args[0]} {
+	for _, file := range []string{
+		"testdata/bin/t36_funcs", "testdata/bin/t42_loc", "testdata/bin/inline5", os.Args[0], buildGo(t, t.TempDir(), "go"),
+	} {
 		runs, err := Open(file, Options{Demangle: true})
 		require.NoError(t, err)
 		single, err := Open(file, Options{Demangle: true})
@@ -30,6 +32,11 @@ func TestLookupRun(t *testing.T) {
 		}
 		require.NotEmpty(t, places)
 		require.Less(t, found, len(places), "%s: runs are longer than an address", file)
+		for a := lo; a < hi; a++ {
+			if want := single.Lookup(a); places[a] != want { // faster than a comparison by require
+				require.Equal(t, want, places[a], "%s: %#x", file, a)
+			}
+		}
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 20_000 {
 			a := lo + rng.Uint64N(hi-lo)
