@@ -378,13 +378,10 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 		}
 		return
 	}
-	called := r.keyOf(r.Frames[n]).site
 	for len(r.Frames) > n {
 		r.pop()
 	}
-	if !isReturnSite(called, target) {
-		r.Jump(site, target, counts)
-	}
+	r.Jump(site, target, counts) // if the CALL ends its function, or the callee returns elsewhere
 }
 
 // maxInsn is the most bytes that an instruction has (SDM Vol. 2, 2.3.11).

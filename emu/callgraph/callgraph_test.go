@@ -190,6 +190,18 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
+// TestReturnIntoAnotherFunction has a CALL that ends its function, and one that returns near the place it was called
+// from, but into the next function.
+func TestReturnIntoAnotherFunction(t *testing.T) {
+	g := newGuest()
+	g.call(0x1010, 0x2000, 0x707f8)
+	g.call(0x20fb, 0x3000, 0x707e8)
+	g.ret(0x3010, 0x2100, 0x707f0)
+	require.Equal(t, emu.Addr(0x2100), g.Function())
+	g.ret(0x2110, 0x1015, 0x70800)
+	require.Equal(t, []string{"1010-2000 1 3", "20fb-2100 1 1", "20fb-3000 1 1"}, arcs(g.Recorder))
+}
+
 // TestManyStacks has a stack looked up among many by a few questions, however many they are.
 func TestManyStacks(t *testing.T) {
 	g := newGuest()
