@@ -34,26 +34,23 @@ func requireGolden(t *testing.T, file, got string) {
 	require.Equal(t, string(want), got, "go test -run %s -update . rewrites it", t.Name())
 }
 
-// TestCallGraph compares the calls of testdata/calls, which has every way from one function into another, with those
-// that testdata/calls.S means: golden, since they were checked by hand and by Callgrind (TestOracleCallGraph).
+// TestCallGraph compares the calls of testdata/calls, which has every way from one function into another, and of
+// testdata/stacks with those that testdata/calls.S and stacks.S mean: golden, since they were checked by hand, and those
+// of calls by Callgrind (TestOracleCallGraph). What a function and its calls cost is what calls to it do.
 func TestCallGraph(t *testing.T) {
-	r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true})
-	var got strings.Builder
-	for c := range r.Profile.Graph.Calls {
-		fmt.Fprintf(&got, "%s:%d -> %s:%d: %d calls, %d Ir\n", c.Caller.Name, c.Line, c.Callee.Name, c.CalleeLine, c.Count, c.Counts[0])
-		require.Equal(t, "testdata/calls", c.Caller.Object[len(c.Caller.Object)-len("testdata/calls"):])
+	for program, uncalled := range map[string][]string{
+		"testdata/calls":  {"(below main)"},
+		"testdata/stacks": {"(below main)", "body1", "body2", "body3"},
+	} {
+		r := start(t, cgemu.Config{Args: []string{program}, CallGraph: true})
+		var got strings.Builder
+		for c := range r.Profile.Graph.Calls {
+			fmt.Fprintf(&got, "%s:%d -> %s:%d: %d calls, %d Ir\n", c.Caller.Name, c.Line, c.Callee.Name, c.CalleeLine, c.Count, c.Counts[0])
+			require.True(t, strings.HasSuffix(c.Caller.Object, program))
+		}
+		require.ElementsMatch(t, uncalled, roots(t, r.Profile))
+		requireGolden(t, program+".golden", got.String())
 	}
-	for f, sum := range functionSums(r.Profile) {
-		require.Zero(t, sum.rest[0]*b2u(f.Name != "(below main)"), "%s: what it and its calls cost is not what calls to it do", f.Name)
-	}
-	requireGolden(t, "testdata/calls.golden", got.String())
-}
-
-func b2u(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // A functionSum is what a function costs itself, and rest what of its inclusive cost no call has: that of what nobody
@@ -100,13 +97,13 @@ func roots(t *testing.T, p *cgout.Profile) (names []string) {
 }
 
 // uncalled are the functions that nothing in the programs calls: where programs and threads begin (??? in those of
-// musl), signal handlers and what returns from them.
-var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore_rt", "on_alarm", "on_user", "step"}
+// musl), signal handlers and what returns from them, and coroutines.
+var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore_rt", "on_alarm", "on_user", "step", "body1", "body2", "body3"}
 
 // TestCallGraphEngines runs all programs with both engines that record calls, which are to leave the same bytes; so is
 // a second run. As a profile without calls it is the one that a run without them leaves.
 func TestCallGraphEngines(t *testing.T) {
-	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}) {
+	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/stacks"}) {
 		models := []string{"v3", "v4"} // with v4 no vector registers are free for the engine
 		if args[0] == avx512 {
 			models = models[1:]
@@ -142,17 +139,19 @@ func TestCallGraphEngines(t *testing.T) {
 // TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever
 // a budget is used up.
 func TestCallGraphLimits(t *testing.T) {
-	total := start(t, cgemu.Config{Args: []string{"testdata/calls"}}).total()
-	last := ""
-	for n := uint64(1); n < total; n++ {
-		var texts []string
-		for _, engine := range fullEngines {
-			r := start(t, cgemu.Config{Args: []string{"testdata/calls"}, CallGraph: true, MaxInsns: n, Engine: engine})
-			texts = append(texts, callgrindText(t, r.Profile))
+	for _, program := range []string{"testdata/calls", "testdata/stacks"} {
+		total := start(t, cgemu.Config{Args: []string{program}}).total()
+		last := ""
+		for n := uint64(1); n < total; n++ {
+			var texts []string
+			for _, engine := range fullEngines {
+				r := start(t, cgemu.Config{Args: []string{program}, CallGraph: true, MaxInsns: n, Engine: engine})
+				texts = append(texts, callgrindText(t, r.Profile))
+			}
+			require.Equal(t, texts[0], texts[1], "%s, %d instructions", program, n)
+			require.NotEmpty(t, texts[0])
+			last = texts[0]
 		}
-		require.Equal(t, texts[0], texts[1], "%d instructions", n)
-		require.NotEmpty(t, texts[0])
-		last = texts[0]
+		require.Contains(t, last, "calls=")
 	}
-	require.Contains(t, last, "calls=")
 }

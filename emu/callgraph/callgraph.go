@@ -13,7 +13,6 @@
 package callgraph
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -73,23 +72,6 @@ func (r *Recorder) In() int    { return r.layout.Header }
 func (r *Recorder) Calls() int { return r.layout.Header + r.layout.Calls }
 func (r *Recorder) Out() int   { return r.layout.Header + r.layout.Words }
 
-// A stack has the frames of one of the guest's stacks, the innermost last.
-type stack struct {
-	frames []Frame
-	// start is where RSP was when the first function of the stack began.
-	start emu.Addr
-	// interrupted is the stack that goes on when the signal handler whose stack this is returns; nil for others.
-	interrupted *stack
-	// goroutine says that it is that of one.
-	goroutine bool
-}
-
-// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to, by start.
-type thread struct {
-	current *stack
-	others  []*stack
-}
-
 // A Recorder follows the calls of one address space.
 type Recorder struct {
 	// Events are what is counted, Totals how often each has happened while everything counts, at its Column. Who
@@ -122,6 +104,7 @@ type Recorder struct {
 	calledFrom emu.Addr
 	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
 	goroutines map[uint64]*stack         // that have run
+	entries    map[emu.Addr]bool         // where coroutines have begun
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 	contexts  *contexts // nil if functions are not told apart by their callers
@@ -135,7 +118,7 @@ type Recorder struct {
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
 		lookup: function, mapping: mapping, arcs: newArcTable(0), threads: map[*emu.CPU]*thread{},
-		goroutines: map[uint64]*stack{},
+		goroutines: map[uint64]*stack{}, entries: map[emu.Addr]bool{},
 	}
 	for e := range emu.Event(64) {
 		if events.Has(e) {
@@ -374,7 +357,7 @@ func (r *Recorder) Return(site, target, rsp emu.Addr, counts bool) {
 		if r.moved(target, rsp) {
 			r.Return(site, target, rsp, counts)
 		} else {
-			r.Flow(site, target, rsp, counts)
+			r.flow(site, target, rsp, true, counts)
 		}
 		return
 	}
@@ -393,7 +376,12 @@ func isReturnSite(site, target emu.Addr) bool { return target > site && target <
 // Flow is told of an indirect jump into another function: RSP, which is rsp then, may have passed places of return
 // addresses.
 func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
-	if r.unwind(rsp, target); len(r.Frames) == 1 && rsp > r.thread.current.start {
+	r.flow(site, target, rsp, false, counts)
+}
+
+// flow is Flow for a jump, and what Return does for a return that is not the innermost call's.
+func (r *Recorder) flow(site, target, rsp emu.Addr, returns, counts bool) {
+	if r.unwind(rsp, target, returns); len(r.Frames) == 1 && rsp > r.thread.current.start {
 		// The first function has returned: to a trampoline, or to what returns from a signal handler.
 		r.Frames[0].Arc, r.thread.current.start = r.Arc(0, target), rsp
 	}
@@ -447,95 +435,9 @@ func (r *Recorder) jump(site, target emu.Addr, f emu.Function, counts bool) {
 	if sp != baseSP {
 		sp |= Jumped
 	} else {
-		sp = min((r.thread.current.start+8)|Jumped, baseSP-2) // RSP may have been anything
+		sp = jumpedAtStart(r.thread.current.start) // RSP may have been anything
 	}
 	r.push(Frame{SP: sp, Arc: arc})
-}
-
-// unwind leaves the functions whose return address lies below rsp. If rsp is on another stack than theirs, that one is
-// used from now on; target is where the guest goes on.
-func (r *Recorder) unwind(rsp, target emu.Addr) {
-	for !r.sameStack(rsp, r.stackOf(len(r.Frames)-1)) {
-		n := len(r.Frames) - 1
-		for n >= 0 && !r.sameStack(rsp, r.stackOf(n)) {
-			n--
-		}
-		if n >= 0 { // functions that were called with another stack were left
-			for len(r.Frames) > n+1 {
-				r.pop()
-			}
-			break
-		}
-		if !r.switchTo(rsp, target) {
-			return
-		}
-	}
-	for len(r.Frames) > 1 && r.top().place() < rsp && r.sameStack(rsp, r.top().place()) {
-		r.pop()
-	}
-	if s := r.thread.current; len(r.Frames) == 1 && s.interrupted != nil && rsp > s.start+8 && r.sameStack(rsp, s.start) {
-		r.endSignal() // a jump out of the handler
-		r.unwind(rsp, target)
-	}
-}
-
-// stackOf returns an address on the stack of frame i.
-func (r *Recorder) stackOf(i int) emu.Addr {
-	if i == 0 {
-		return r.thread.current.start
-	}
-	return r.Frames[i].place()
-}
-
-// switchTo goes on with the stack on which rsp is: the one that a signal handler interrupted, one that was left before,
-// or a new one. It reports false for the last, and if there is no memory.
-func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
-	t := r.thread
-	for s := t.current.interrupted; s != nil; s = s.interrupted {
-		if slices.ContainsFunc(s.frames, func(f Frame) bool { return f.SP != baseSP && r.sameStack(rsp, f.place()) }) || r.sameStack(rsp, s.start) {
-			for t.current != s {
-				r.endSignal()
-			}
-			return true
-		}
-	}
-	lo, hi := r.mapping(rsp)
-	if lo == hi {
-		return false
-	}
-	if i, _ := slices.BinarySearchFunc(t.others, lo, byStart); i < len(t.others) && t.others[i].start < hi {
-		s := t.others[i]
-		t.others = slices.Delete(t.others, i, i+1)
-		t.leave()
-		r.use(s)
-		return true
-	}
-	t.leave()
-	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}})
-	return false
-}
-
-// leave puts the stack in use to those that t may come back to.
-func (t *thread) leave() {
-	i, _ := slices.BinarySearchFunc(t.others, t.current.start, byStart)
-	t.others = slices.Insert(t.others, i, t.current)
-}
-
-func byStart(s *stack, start emu.Addr) int { return cmp.Compare(s.start, start) }
-
-// sameStack reports whether a and b are on one stack.
-func (r *Recorder) sameStack(a, b emu.Addr) bool {
-	lo, hi := r.mapping(a)
-	return b >= lo && b < hi
-}
-
-// use goes on with s.
-func (r *Recorder) use(s *stack) {
-	r.suspend()
-	r.thread.current.frames = append(r.thread.current.frames[:0], r.Frames...)
-	r.thread.current = s
-	r.Frames = append(r.Frames[:0], s.frames...)
-	r.resume()
 }
 
 // Begin is told that cpu's thread runs from now on.
@@ -625,6 +527,7 @@ func (r *Recorder) Reset() {
 	r.threads, r.thread, r.cpu, r.Frames = map[*emu.CPU]*thread{}, nil, nil, r.Frames[:0]
 	r.inherited = nil // a child of vfork(2) has executed nothing in an address space of its own
 	clear(r.goroutines)
+	clear(r.entries)
 }
 
 // Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to

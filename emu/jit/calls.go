@@ -141,10 +141,9 @@ func (e *Engine) fullOfArcs() bool {
 func (e *Engine) told(tell func(site, target, rsp emu.Addr, counts bool), site, target emu.Addr) {
 	rsp := emu.Addr(e.get(stRegs + 8*emu.RSP))
 	tell(site, target, rsp, e.counting == emu.CountAll)
-	if v := e.mem.VMA(rsp); v != nil {
-		e.set(stStackLo, uint64(v.Lo))
-		e.set(stStackHi, uint64(v.Hi))
-	}
+	lo, hi := e.calls.Alone(rsp)
+	e.set(stStackLo, uint64(lo))
+	e.set(stStackHi, uint64(hi))
 }
 
 // wentOn tells it that the guest went from site to target by a direct jump, or without one.
