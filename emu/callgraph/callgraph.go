@@ -381,9 +381,14 @@ func (r *Recorder) Flow(site, target, rsp emu.Addr, counts bool) {
 
 // flow is Flow for a jump, and what Return does for a return that is not the innermost call's.
 func (r *Recorder) flow(site, target, rsp emu.Addr, returns, counts bool) {
-	if r.unwind(rsp, target, returns); len(r.Frames) == 1 && rsp > r.thread.current.start {
+	before := r.thread.current
+	r.unwind(rsp, target, returns)
+	switch now := r.thread.current; {
+	case now != before && r.restarts(rsp, target, returns):
+		r.restart(rsp, target)
+	case len(r.Frames) == 1 && rsp > now.start:
 		// The first function has returned: to a trampoline, or to what returns from a signal handler.
-		r.Frames[0].Arc, r.thread.current.start = r.Arc(0, target), rsp
+		r.Frames[0].Arc, now.start = r.Arc(0, target), rsp
 	}
 	r.Jump(site, target, counts)
 }

@@ -241,6 +241,22 @@ func (r *Recorder) begin(rsp, target emu.Addr) {
 	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}, coroutine: true})
 }
 
+// restarts reports whether a coroutine begins on the stack in use, which was another's before: RSP is where that began.
+func (r *Recorder) restarts(rsp, target emu.Addr, returns bool) bool {
+	s := r.thread.current
+	return s.coroutine && rsp+smallStack > s.start &&
+		(r.entries[target] || r.Begins(target) && (returns || len(r.Frames) == 1))
+}
+
+// restart makes the stack in use that of a coroutine that begins at target.
+func (r *Recorder) restart(rsp, target emu.Addr) {
+	for len(r.Frames) > 1 {
+		r.pop()
+	}
+	r.entries[target] = true
+	r.Frames[0].Arc, r.thread.current.start = r.Arc(0, target), rsp
+}
+
 // goOn leaves the stack in use for one that waits.
 func (r *Recorder) goOn(i int) {
 	t := r.thread

@@ -141,6 +141,22 @@ func stacksOf(g *guest) (list []string) {
 	return list
 }
 
+// TestStackUsedAgain has a coroutine begin on the stack of one that is done, by a return and by a jump, also if that is
+// in a mapping of its own.
+func TestStackUsedAgain(t *testing.T) {
+	for _, g := range []*guest{newGuest(), oneMapping()} {
+		for _, begin := range []func(site, target, rsp emu.Addr){g.ret, g.flow} {
+			for _, f := range []emu.Addr{0x4000, 0x5000} {
+				g.call(0x1010, 0x3000, 0x707f8)
+				begin(0x3010, f, 0x80800)
+				g.call(f+0x10, 0x3000, 0x80800) // the last of a coroutine may have nothing below its own begin
+				g.ret(0x3010, 0x1015, 0x70800)
+			}
+		}
+		require.Equal(t, []string{"1010-3000 4 4", "4010-3000 2 2", "5010-3000 2 2"}, arcs(g.Recorder))
+	}
+}
+
 // TestAlone says where generated code may take an indirect jump for one on the stack in use.
 func TestAlone(t *testing.T) {
 	g := oneMapping()
