@@ -13,6 +13,7 @@
 package callgraph
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
@@ -498,7 +499,7 @@ func (r *Recorder) End(cpu *emu.CPU) {
 // SignalBegins is told that cpu's thread is in front of a signal handler. What that costs is no cost of what it
 // interrupted.
 func (r *Recorder) SignalBegins(cpu *emu.CPU) {
-	if r.threads[cpu] == nil {
+	if r.threads[cpu] == nil && r.inherited == nil {
 		return // it has executed nothing
 	}
 	r.Begin(cpu)
@@ -541,8 +542,20 @@ func (r *Recorder) Inherit(parent *Recorder) {
 	if parent.thread == nil {
 		return
 	}
-	s, caller := &stack{start: parent.thread.current.start}, Context(0)
-	for _, f := range parent.Frames {
+	maps.Copy(r.entries, parent.entries)
+	r.inherited = &thread{current: r.copyOf(parent, parent.thread.current, parent.Frames)}
+	for _, s := range parent.thread.others {
+		r.inherited.others = append(r.inherited.others, r.copyOf(parent, s, s.frames))
+	}
+}
+
+// copyOf returns a copy of a stack of parent's, whose frames are of arcs of r.
+func (r *Recorder) copyOf(parent *Recorder, of *stack, frames []Frame) *stack {
+	s, caller := &stack{start: of.start, coroutine: of.coroutine}, Context(0)
+	if i := of.interrupted; i != nil {
+		s.interrupted = r.copyOf(parent, i, i.frames)
+	}
+	for _, f := range frames {
 		key := parent.keyOf(f)
 		if key.caller = caller; key.site == 0 {
 			key.caller = 0
@@ -554,7 +567,7 @@ func (r *Recorder) Inherit(parent *Recorder) {
 			caller = r.contextOf(f)
 		}
 	}
-	r.inherited = &thread{current: s}
+	return s
 }
 
 // Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.

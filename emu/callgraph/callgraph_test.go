@@ -276,6 +276,54 @@ func TestInherit(t *testing.T) {
 	require.Equal(t, []string{"1010-2000 1 100"}, arcs(g.Recorder))
 }
 
+// TestInheritStacks has the copy in a signal handler, with a coroutine that waits: both go on in the child.
+func TestInheritStacks(t *testing.T) {
+	g, child := newGuest(), newGuest()
+	g.call(0x1010, 0x3000, 0x707f8)
+	g.ret(0x3010, 0x4000, 0x50800)
+	g.call(0x4010, 0x3000, 0x507f8)
+	g.ret(0x3010, 0x1015, 0x70800)
+	g.call(0x1020, 0x2000, 0x707f8)
+	g.cpu.RIP, g.cpu.Regs[emu.RSP] = 0x5000, 0x70400
+	g.SignalBegins(g.cpu)
+	g.call(0x5010, 0x6000, 0x703f8)
+	child.End(child.cpu)
+	child.Inherit(g.Recorder)
+	cpu := emu.NewCPU()
+	child.Begin(cpu)
+	child.ret(0x6010, 0x5015, 0x70400)
+	cpu.RIP = 0x2010
+	child.SignalEnds(cpu, true)
+	child.call(0x2010, 0x3000, 0x707d8)
+	child.ret(0x3010, 0x4015, 0x50800)
+	child.call(0x4020, 0x3000, 0x507f8)
+	child.ret(0x3010, 0x2015, 0x707e0)
+	child.ret(0x2020, 0x1025, 0x70800)
+	require.ElementsMatch(t, []string{"1020-2000 0 3", "5010-6000 0 1", "2010-3000 1 1", "4020-3000 1 1"}, arcs(child.Recorder))
+	require.Equal(t, emu.Addr(0x1000), child.Function())
+
+	child.Inherit(g.Recorder)
+	child.Retire()
+	require.Empty(t, child.entries)
+}
+
+// TestInheritSignal has a signal be the first thing that the copy sees.
+func TestInheritSignal(t *testing.T) {
+	g, child := newGuest(), newGuest()
+	g.call(0x1010, 0x2000, 0x707f8)
+	child.End(child.cpu)
+	child.Inherit(g.Recorder)
+	cpu := emu.NewCPU()
+	cpu.RIP, cpu.Regs[emu.RSP] = 0x5000, 0x70400
+	child.SignalBegins(cpu)
+	child.Begin(cpu)
+	child.Totals[0] += 10
+	cpu.RIP = 0x2010
+	child.SignalEnds(cpu, true)
+	child.ret(0x2010, 0x1015, 0x70800)
+	require.Equal(t, []string{"1010-2000 0 1"}, arcs(child.Recorder))
+}
+
 // TestInvalidate has code that changes: what was counted is collected before that, and functions are looked up anew.
 func TestInvalidate(t *testing.T) {
 	g := newGuest()

@@ -110,6 +110,7 @@ func (r *Recorder) Retire() {
 	clear(r.Totals)
 	r.forgetFunctions()
 	clear(r.goroutines)
+	clear(r.entries)
 	clear(r.threads)
 	r.calledFrom = 0
 	r.thread, r.cpu, r.inherited, r.Frames = nil, nil, nil, r.Frames[:0]

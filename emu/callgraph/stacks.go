@@ -147,8 +147,8 @@ func (r *Recorder) changes(rsp, target emu.Addr, returns bool) bool {
 	return true
 }
 
-// isAbove reports whether rsp lies above the stack in use, of whose innermost function top is an address, and is on none
-// that signal handlers interrupted.
+// isAbove reports whether rsp lies above the stack in use, where the innermost function has top, and is on none that
+// signal handlers interrupted.
 func (r *Recorder) isAbove(rsp, top emu.Addr) bool {
 	s := r.thread.current
 	if rsp <= max(s.start, top)+aboveStart {
