@@ -139,7 +139,7 @@ func (r *Recorder) changes(rsp, target emu.Addr, returns bool) bool {
 		for len(r.Frames) > 1 && r.top().place() < rsp {
 			r.pop()
 		}
-	case r.isAbove(rsp, top), rsp < top && (r.entries[target] || returns && r.Begins(target)):
+	case r.isAbove(rsp), rsp < top && (r.entries[target] || returns && r.Begins(target)):
 		r.begin(rsp, target)
 	default:
 		return false
@@ -147,11 +147,10 @@ func (r *Recorder) changes(rsp, target emu.Addr, returns bool) bool {
 	return true
 }
 
-// isAbove reports whether rsp lies above the stack in use, where the innermost function has top, and is on none that
-// signal handlers interrupted.
-func (r *Recorder) isAbove(rsp, top emu.Addr) bool {
+// isAbove reports whether rsp lies above the stack in use, and is on none that signal handlers interrupted.
+func (r *Recorder) isAbove(rsp emu.Addr) bool {
 	s := r.thread.current
-	if rsp <= max(s.start, top)+aboveStart {
+	if rsp <= high(r.Frames, s.start) {
 		return false
 	}
 	for s = s.interrupted; s != nil; s = s.interrupted {
@@ -170,9 +169,18 @@ func low(frames []Frame, start emu.Addr) emu.Addr {
 	return frames[len(frames)-1].place()
 }
 
+// high is an address that RSP is not above on a stack: functions may have been called with another one that lies above
+// its start.
+func high(frames []Frame, start emu.Addr) emu.Addr {
+	for _, f := range frames[1:] {
+		start = max(start, f.place())
+	}
+	return start + aboveStart
+}
+
 // holds reports whether rsp is on a stack, and the function that is active there is that of target.
 func (r *Recorder) holds(frames []Frame, start, rsp, target emu.Addr) bool {
-	return low(frames, start) < rsp && rsp <= start+aboveStart && r.isActive(frames, rsp, target)
+	return low(frames, start) < rsp && rsp <= high(frames, start) && r.isActive(frames, rsp, target)
 }
 
 // isActive reports whether the innermost function of a stack is that of target when RSP has become rsp.

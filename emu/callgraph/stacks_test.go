@@ -112,6 +112,14 @@ func TestStacksInOneMapping(t *testing.T) {
 			g.SignalEnds(g.cpu, true)
 			g.ret(0x2010, 0x1015, main)
 		}, []string{"1010-2000 1 1", "6010-3000 1 1", "4010-3000 1 1"}, 2},
+		"longjmp on another stack that a coroutine calls with": {func(g *guest) {
+			resume(g)
+			g.ret(0x3010, 0x4000, low)
+			g.call(0x4010, 0x5000, high)
+			g.call(0x5010, 0x3000, high-0x808)
+			g.flow(0x3010, 0x5080, high-0x10)
+			g.ret(0x5090, 0x4015, high+8)
+		}, []string{"1010-3000 1 1", "4010-5000 1 3", "5010-3000 1 1"}, 2},
 		"a jump out of a handler to another stack": {func(g *guest) {
 			resume(g)
 			g.ret(0x3010, 0x4000, high)
