@@ -106,6 +106,7 @@ type Recorder struct {
 	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
 	goroutines map[uint64]*stack         // that have run
 	entries    map[emu.Addr]bool         // where coroutines have begun
+	waiting    []*stack                  // that threads have left and may come back to, by start
 	// inherited is the thread of another process of which the first one is a copy, nil for none.
 	inherited *thread
 	contexts  *contexts // nil if functions are not told apart by their callers
@@ -461,7 +462,7 @@ func (r *Recorder) Begin(cpu *emu.CPU) {
 		r.threads[cpu] = r.thread
 	}
 	if r.thread == nil {
-		r.thread = &thread{current: r.newStack(cpu, nil)}
+		r.thread = &thread{r.newStack(cpu, nil)}
 		r.threads[cpu] = r.thread
 	}
 	r.Frames = append(r.Frames[:0], r.thread.current.frames...)
@@ -471,7 +472,7 @@ func (r *Recorder) Begin(cpu *emu.CPU) {
 // newStack returns a stack on which cpu has called nothing yet.
 func (r *Recorder) newStack(cpu *emu.CPU, interrupted *stack) *stack {
 	return &stack{
-		start: emu.Addr(cpu.Regs[emu.RSP]), interrupted: interrupted, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, cpu.RIP)}},
+		start: emu.Addr(cpu.Regs[emu.RSP]), cpu: cpu, interrupted: interrupted, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, cpu.RIP)}},
 	}
 }
 
@@ -494,6 +495,7 @@ func (r *Recorder) End(cpu *emu.CPU) {
 		r.cpu, r.thread, r.Frames = nil, nil, r.Frames[:0]
 	}
 	delete(r.threads, cpu)
+	r.waiting = slices.DeleteFunc(r.waiting, func(s *stack) bool { return s.cpu == cpu })
 }
 
 // SignalBegins is told that cpu's thread is in front of a signal handler. What that costs is no cost of what it
@@ -534,6 +536,7 @@ func (r *Recorder) Reset() {
 	r.inherited = nil // a child of vfork(2) has executed nothing in an address space of its own
 	clear(r.goroutines)
 	clear(r.entries)
+	r.waiting = nil
 }
 
 // Inherit takes over the functions in which parent's thread is that ran last: the first thread of r, which belongs to
@@ -543,9 +546,11 @@ func (r *Recorder) Inherit(parent *Recorder) {
 		return
 	}
 	maps.Copy(r.entries, parent.entries)
-	r.inherited = &thread{current: r.copyOf(parent, parent.thread.current, parent.Frames)}
-	for _, s := range parent.thread.others {
-		r.inherited.others = append(r.inherited.others, r.copyOf(parent, s, s.frames))
+	r.inherited = &thread{r.copyOf(parent, parent.thread.current, parent.Frames)}
+	for _, s := range parent.waiting {
+		if s.cpu == nil || s.cpu == parent.cpu {
+			r.waiting = append(r.waiting, r.copyOf(parent, s, s.frames))
+		}
 	}
 }
 

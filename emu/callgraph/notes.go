@@ -111,6 +111,7 @@ func (r *Recorder) Retire() {
 	r.forgetFunctions()
 	clear(r.goroutines)
 	clear(r.entries)
+	r.waiting = nil
 	clear(r.threads)
 	r.calledFrom = 0
 	r.thread, r.cpu, r.inherited, r.Frames = nil, nil, nil, r.Frames[:0]

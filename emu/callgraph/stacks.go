@@ -20,15 +20,15 @@ type stack struct {
 	start emu.Addr
 	// interrupted is the stack that goes on when the signal handler whose stack this is returns; nil for others.
 	interrupted *stack
+	// cpu is that of the thread on whose begin, or whose signal handler's, the stack began; nil for others, with which
+	// any thread may go on.
+	cpu *emu.CPU
 	// goroutine says that it is that of one, coroutine that it began by a jump or a return.
 	goroutine, coroutine bool
 }
 
-// A thread has the stacks of a guest thread: the one that it uses, and those that it may come back to, by start.
-type thread struct {
-	current *stack
-	others  []*stack
-}
+// A thread has the stack that a guest thread uses.
+type thread struct{ current *stack }
 
 const (
 	// aboveStart is how far above the start of a stack RSP may be when its first function has returned.
@@ -59,7 +59,7 @@ func (r *Recorder) unwind(rsp, target emu.Addr, returns bool) {
 		return
 	}
 	if s := r.begunByJump(rsp, target); s != nil {
-		r.thread.wait(s)
+		r.wait(s)
 	}
 	for len(r.Frames) > 1 && r.top().place() < rsp && r.sameMapping(rsp, r.top().place()) {
 		r.pop()
@@ -94,14 +94,14 @@ func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
 	if lo == hi {
 		return false
 	}
-	first, _ := slices.BinarySearchFunc(t.others, rsp, byStart)
-	if i := first; i < len(t.others) && t.others[i].start < hi {
-		if s := t.others[i]; rsp+smallStack > low(s.frames, s.start) || r.isActive(s.frames, rsp, target) {
+	first, _ := slices.BinarySearchFunc(r.waiting, rsp, byStart)
+	if i := first; i < len(r.waiting) && r.waiting[i].start < hi {
+		if s := r.waiting[i]; rsp+smallStack > low(s.frames, s.start) || r.isActive(s.frames, rsp, target) {
 			r.goOn(i)
 			return true
 		}
 	}
-	if i := first - 1; i >= 0 && t.others[i].start >= lo && t.others[i].start+aboveStart >= rsp {
+	if i := first - 1; i >= 0 && r.waiting[i].start >= lo && r.waiting[i].start+aboveStart >= rsp {
 		r.goOn(i)
 		return true
 	}
@@ -132,9 +132,9 @@ func (r *Recorder) changes(rsp, target emu.Addr, returns bool) bool {
 			return false
 		}
 	}
-	i, _ := slices.BinarySearchFunc(t.others, rsp, byStart)
+	i, _ := slices.BinarySearchFunc(r.waiting, rsp, byStart)
 	switch {
-	case i < len(t.others) && r.holds(t.others[i].frames, t.others[i].start, rsp, target):
+	case i < len(r.waiting) && r.holds(r.waiting[i].frames, r.waiting[i].start, rsp, target):
 		r.goOn(i)
 		for len(r.Frames) > 1 && r.top().place() < rsp {
 			r.pop()
@@ -226,9 +226,11 @@ func jumpedAtStart(start emu.Addr) emu.Addr { return min((start+8)|Jumped, baseS
 // RSP stays on the stack in use, unless it goes up.
 func (r *Recorder) Alone(rsp emu.Addr) (lo, hi emu.Addr) {
 	lo, hi = r.mapping(rsp)
-	t := r.thread
-	i, _ := slices.BinarySearchFunc(t.others, lo, byStart)
-	if t.current.coroutine || i < len(t.others) && t.others[i].start < hi {
+	if len(r.goroutines) > 0 {
+		return lo, hi
+	}
+	i, _ := slices.BinarySearchFunc(r.waiting, lo, byStart)
+	if r.thread.current.coroutine || i < len(r.waiting) && r.waiting[i].start < hi {
 		return 0, 0
 	}
 	return lo, hi
@@ -237,14 +239,13 @@ func (r *Recorder) Alone(rsp emu.Addr) (lo, hi emu.Addr) {
 // begin leaves the stack in use for a new one, whose first function begins at target. A stack that began there before
 // is gone.
 func (r *Recorder) begin(rsp, target emu.Addr) {
-	t := r.thread
-	i, _ := slices.BinarySearchFunc(t.others, rsp-min(rsp, aboveStart), byStart)
+	i, _ := slices.BinarySearchFunc(r.waiting, rsp-min(rsp, aboveStart), byStart)
 	n := i
-	for n < len(t.others) && t.others[n].start <= rsp+aboveStart {
+	for n < len(r.waiting) && r.waiting[n].start <= rsp+aboveStart {
 		n++
 	}
-	t.others = slices.Delete(t.others, i, n)
-	t.wait(t.current)
+	r.waiting = slices.Delete(r.waiting, i, n)
+	r.wait(r.thread.current)
 	r.entries[target] = true
 	r.use(&stack{start: rsp, frames: []Frame{{SP: baseSP, Arc: r.Arc(0, target)}}, coroutine: true})
 }
@@ -267,17 +268,20 @@ func (r *Recorder) restart(rsp, target emu.Addr) {
 
 // goOn leaves the stack in use for one that waits.
 func (r *Recorder) goOn(i int) {
-	t := r.thread
-	s := t.others[i]
-	t.others = slices.Delete(t.others, i, i+1)
-	t.wait(t.current)
+	s := r.waiting[i]
+	r.waiting = slices.Delete(r.waiting, i, i+1)
+	r.wait(r.thread.current)
 	r.use(s)
 }
 
-// wait puts a stack to those that t may come back to.
-func (t *thread) wait(s *stack) {
-	i, _ := slices.BinarySearchFunc(t.others, s.start, byStart)
-	t.others = slices.Insert(t.others, i, s)
+// wait puts a stack to those that the guest may come back to. Another one that began there is gone.
+func (r *Recorder) wait(s *stack) {
+	i, known := slices.BinarySearchFunc(r.waiting, s.start, byStart)
+	if known {
+		r.waiting[i] = s
+	} else {
+		r.waiting = slices.Insert(r.waiting, i, s)
+	}
 }
 
 func byStart(s *stack, start emu.Addr) int { return cmp.Compare(s.start, start) }

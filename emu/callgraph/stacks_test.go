@@ -143,7 +143,7 @@ func TestStacksInOneMapping(t *testing.T) {
 func stacksOf(g *guest) (list []string) {
 	first := func(f Frame) string { return fmt.Sprintf("%x", uint64(g.arcOf(f).function)) }
 	list = append(list, first(g.Frames[0]))
-	for _, s := range g.thread.others {
+	for _, s := range g.waiting {
 		list = append(list, first(s.frames[0]))
 	}
 	return list
@@ -163,6 +163,27 @@ func TestStackUsedAgain(t *testing.T) {
 		}
 		require.Equal(t, []string{"1010-3000 4 4", "4010-3000 2 2", "5010-3000 2 2"}, arcs(g.Recorder))
 	}
+}
+
+// TestStackOfAnotherThread has a coroutine go on in another thread than the one that it gave way in.
+func TestStackOfAnotherThread(t *testing.T) {
+	g := newGuest()
+	g.call(0x1010, 0x3000, 0x707f8)
+	g.ret(0x3010, 0x4000, 0x50800)
+	g.call(0x4010, 0x5000, 0x507f8)
+	g.call(0x5010, 0x3000, 0x507e8)
+	g.ret(0x3010, 0x1015, 0x70800)
+	other := emu.NewCPU()
+	other.RIP, other.Regs[emu.RSP] = 0x2000, 0x60800
+	g.Begin(other)
+	g.call(0x2010, 0x3000, 0x607f8)
+	g.ret(0x3010, 0x5015, 0x507f0)
+	g.ret(0x5020, 0x4015, 0x50800)
+	require.ElementsMatch(t, []string{"1010-3000 1 1", "4010-5000 1 3", "5010-3000 1 1", "2010-3000 1 1"}, arcs(g.Recorder))
+	require.Len(t, g.waiting, 1)
+	g.End(other)
+	require.Empty(t, g.waiting, "its own stack is gone with the thread")
+	require.Equal(t, emu.Addr(0x70800), g.threads[g.cpu].current.start)
 }
 
 // TestAlone says where generated code may take an indirect jump for one on the stack in use.
