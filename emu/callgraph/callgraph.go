@@ -116,7 +116,7 @@ type Recorder struct {
 }
 
 // New returns a recorder of some events. function tells functions apart, mapping says which addresses, [lo, hi), are
-// mapped together with one: none if it is not mapped. Stacks in one mapping are one stack.
+// mapped together with one: none if it is not mapped.
 func New(events emu.EventSet, function func(a emu.Addr) emu.Function, mapping func(a emu.Addr) (lo, hi emu.Addr)) *Recorder {
 	r := &Recorder{
 		lookup: function, mapping: mapping, arcs: newArcTable(0), threads: map[*emu.CPU]*thread{},

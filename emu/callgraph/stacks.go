@@ -96,7 +96,7 @@ func (r *Recorder) switchTo(rsp, target emu.Addr) bool {
 	}
 	first, _ := slices.BinarySearchFunc(r.waiting, rsp, byStart)
 	if i := first; i < len(r.waiting) && r.waiting[i].start < hi {
-		if s := r.waiting[i]; rsp+smallStack > low(s.frames, s.start) || r.isActive(s.frames, rsp, target) {
+		if s := r.waiting[i]; rsp > low(s.frames, s.start) || r.isActive(s.frames, rsp, target) {
 			r.goOn(i)
 			return true
 		}
@@ -161,12 +161,13 @@ func (r *Recorder) isAbove(rsp emu.Addr) bool {
 	return true
 }
 
-// low is an address that RSP is above when the innermost function of a stack returns.
+// low is an address that RSP is above on a stack that waits: what changed stacks has returned, or is the innermost
+// function itself, which goes on in its frame.
 func low(frames []Frame, start emu.Addr) emu.Addr {
-	if len(frames) == 1 {
-		return start - smallStack
+	if len(frames) > 1 {
+		start = frames[len(frames)-1].place()
 	}
-	return frames[len(frames)-1].place()
+	return start - smallStack
 }
 
 // high is an address that RSP is not above on a stack: functions may have been called with another one that lies above

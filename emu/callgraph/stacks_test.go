@@ -70,6 +70,16 @@ func TestStacksInOneMapping(t *testing.T) {
 			g.flow(0x3010, 0x5015, high-0x40)
 			g.ret(0x5020, 0x4015, high-0x20)
 		}, []string{"1010-3000 1 1", "4010-5000 2 5", "5010-3000 2 2"}, 3},
+		"functions that change stacks themselves": {func(g *guest) {
+			g.call(0x1010, 0x3000, main-8)
+			g.ret(0x3010, 0x4000, high)
+			g.call(0x4010, 0x3000, high-0x28)
+			g.ret(0x3010, 0x3018, main-0x40)
+			g.ret(0x3020, 0x1015, main)
+			g.call(0x1020, 0x3000, main-8)
+			g.ret(0x3010, 0x3018, high-0x60)
+			g.ret(0x3020, 0x4015, high-0x20)
+		}, []string{"1010-3000 1 2", "4010-3000 1 2", "1020-3000 1 1"}, 2},
 		"setjmp and longjmp": {func(g *guest) {
 			g.call(0x1010, 0x2000, main-8)
 			g.ret(0x2010, 0x4000, high)
