@@ -54,7 +54,9 @@ func sysMadvise(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 func advise(t *task.Thread, v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno {
 	m := t.Process.Mem
 	if f, ok := adviceFlags[advice]; ok {
-		m.Mark(lo, hi, func(v *mem.VMA) { v.Advice = v.Advice&^f.clear | f.set })
+		if e := mark(m, lo, hi, func(v *mem.VMA) { v.Advice = v.Advice&^f.clear | f.set }); e != 0 {
+			return e
+		}
 	}
 	switch advice {
 	case linux.MADV_DONTNEED, linux.MADV_DONTNEED_LOCKED:
@@ -81,11 +83,11 @@ func advise(t *task.Thread, v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno
 		if v.File || v.Shared {
 			return linux.EINVAL
 		}
-		m.Mark(lo, hi, func(v *mem.VMA) { v.Wipe = true })
+		return mark(m, lo, hi, func(v *mem.VMA) { v.Wipe = true })
 	case linux.MADV_KEEPONFORK:
-		m.Mark(lo, hi, func(v *mem.VMA) { v.Wipe = false })
+		return mark(m, lo, hi, func(v *mem.VMA) { v.Wipe = false })
 	case linux.MADV_DONTFORK:
-		m.Mark(lo, hi, func(v *mem.VMA) { v.NoFork = true })
+		return mark(m, lo, hi, func(v *mem.VMA) { v.NoFork = true })
 	case linux.MADV_POPULATE_READ, linux.MADV_POPULATE_WRITE:
 		if need := mem.Prot(advice - linux.MADV_POPULATE_READ + 1); v.Prot&need == 0 || need == mem.Read && v.WriteOnly {
 			return linux.EINVAL
@@ -97,7 +99,15 @@ func advise(t *task.Thread, v *mem.VMA, lo, hi emu.Addr, advice int) linux.Errno
 	case linux.MADV_COLLAPSE:
 		return linux.EINVAL // a kernel without huge pages
 	case linux.MADV_DOFORK:
-		m.Mark(lo, hi, func(v *mem.VMA) { v.NoFork = false })
+		return mark(m, lo, hi, func(v *mem.VMA) { v.NoFork = false })
+	}
+	return 0
+}
+
+// mark is mem.Space.Mark for madvise(2), which has an error of its own for too many mappings.
+func mark(m *mem.Space, lo, hi emu.Addr, f func(v *mem.VMA)) linux.Errno {
+	if m.Mark(lo, hi, f) != nil {
+		return linux.EAGAIN
 	}
 	return 0
 }
@@ -194,7 +204,9 @@ func lockMemory(t *task.Thread, a uio.Args, lock, onFault bool) linux.Errno {
 		if lock && !onFault && (v.Prot == 0 || v.File && !inMemory(p, end)) {
 			e = linux.ENOMEM // it is locked, but cannot be brought into memory
 		}
-		p.Mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })
+		if e := memErrno(p.Mem.Mark(lo, end, func(v *mem.VMA) { v.Locked = lock })); e != 0 {
+			return e
+		}
 		lo = end
 	}
 	return e
@@ -219,7 +231,7 @@ func sysMlockall(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	}
 	p.LockFuture = flags&linux.MCL_FUTURE != 0
 	if flags&linux.MCL_CURRENT != 0 {
-		p.Mem.Mark(0, p.Mem.Limit(), func(v *mem.VMA) { v.Locked = true })
+		return 0, memErrno(p.Mem.Mark(0, p.Mem.Limit(), func(v *mem.VMA) { v.Locked = true }))
 	}
 	return 0, 0
 }
@@ -227,8 +239,7 @@ func sysMlockall(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 // sysMunlockall implements munlockall(2).
 func sysMunlockall(t *task.Thread, _ uio.Args) (uint64, linux.Errno) {
 	t.Process.LockFuture = false
-	t.Process.Mem.Mark(0, t.Process.Mem.Limit(), func(v *mem.VMA) { v.Locked = false })
-	return 0, 0
+	return 0, memErrno(t.Process.Mem.Mark(0, t.Process.Mem.Limit(), func(v *mem.VMA) { v.Locked = false }))
 }
 
 // sysMincore implements mincore(2): everything mapped is resident.

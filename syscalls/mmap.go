@@ -31,7 +31,7 @@ func memErrno(err error) linux.Errno {
 		return linux.EACCES
 	case errors.Is(err, mem.ErrKind):
 		return linux.ENODEV
-	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere):
+	case errors.Is(err, mem.ErrRange), errors.Is(err, mem.ErrNotHere), errors.Is(err, mem.ErrMappings):
 		return linux.ENOMEM
 	}
 	if e := host.ErrnoOf(err); e != linux.EIO {
@@ -404,7 +404,9 @@ func sysMprotect(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			done = min(v.Hi, hi)
 		}
 	}
-	t.Process.Mem.Mark(lo, done, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })
+	if e2 := memErrno(t.Process.Mem.Mark(lo, done, func(v *mem.VMA) { v.WriteOnly = writeOnly(prot) })); e == 0 {
+		e = e2
+	}
 	if e != 0 {
 		return 0, e
 	}
@@ -568,7 +570,9 @@ func sysBrk(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return uint64(p.Machine.Brk), 0
 		}
 	case end < old:
-		p.Mem.Unmap(end, old)
+		if p.Mem.Unmap(end, old) != nil {
+			return uint64(p.Machine.Brk), 0
+		}
 	}
 	p.Machine.Brk = want
 	return uint64(p.Machine.Brk), 0

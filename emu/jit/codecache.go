@@ -32,7 +32,7 @@ type fall struct {
 
 // newCodeCache makes one without addresses.
 func newCodeCache(c emu.Counting) *codeCache {
-	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, fallenInto: map[fall]*tb{}, table: jumpTable{pieces: map[uintptr]bool{}}, near: c == emu.CountAll}
+	return &codeCache{counting: c, retained: map[emu.Addr][]*tb{}, fallenInto: map[fall]*tb{}, near: c == emu.CountAll}
 }
 
 // reserve gives w its addresses, for a guest with limit. After an error it has none. If w's code relies on a shadow
@@ -86,11 +86,29 @@ func (e *Engine) goDistant() error {
 
 // release gives them back: lookups and returns will miss, and learn again.
 func (w *codeCache) release() {
+	w.unlist()
+	w.table.release()
+	w.shadow.release()
+}
+
+// unlist notes that the table is without entries.
+func (w *codeCache) unlist() {
 	for t := range w.tbs.all() {
 		t.listed = false
 	}
-	w.table.release()
-	w.shadow.release()
+}
+
+// list makes indirect jumps to t continue at host address to, if the table has an entry for them.
+func (w *codeCache) list(t *tb, to uint64) error {
+	if t.listed || t.pc >= maxCode {
+		return nil
+	}
+	lost, err := w.table.set(t.pc, to)
+	if lost { // lookups will miss, and learn again
+		w.unlist()
+	}
+	t.listed = err == nil
+	return err
 }
 
 // switchCodeCache makes w the code that runs.

@@ -769,11 +769,8 @@ func (e *Engine) admit(rip emu.Addr) *emu.Stop {
 		t.indirect = int32(e.emitIndirectEntry(rip))
 		e.jmp(int(t.entry))
 	}
-	if !t.listed && rip < maxCode {
-		if err := e.table.set(rip, e.hostAddr(int(t.indirect))); err != nil {
-			return stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
-		}
-		t.listed = true
+	if err := e.list(t, e.hostAddr(int(t.indirect))); err != nil {
+		return stopFault(emu.Fault{Vector: emu.VecUD, Failure: err.Error()})
 	}
 	return nil
 }

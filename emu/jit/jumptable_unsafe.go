@@ -24,7 +24,7 @@ import (
 // which is how Interrupt stops indirect jumps.
 type jumpTable struct {
 	base   uintptr
-	pieces map[uintptr]bool
+	pieces pieces
 	miss   uint64
 }
 
@@ -47,29 +47,33 @@ func (t *jumpTable) reserve() error {
 	if err != nil {
 		return fmt.Errorf("jit: reserving the jump table (is there a limit, ulimit -v?): %w", err)
 	}
-	unix.Syscall(unix.SYS_MADVISE, p, tableSize, unix.MADV_NOHUGEPAGE) // few entries of a piece are in use
-	t.base = p
+	t.base, t.pieces = p, newPieces(p, tableSize, pieceSize)
+	t.useSmallPages()
 	return nil
+}
+
+// useSmallPages asks for that, as few entries of a piece are in use.
+func (t *jumpTable) useSmallPages() {
+	unix.Syscall(unix.SYS_MADVISE, t.base, tableSize, unix.MADV_NOHUGEPAGE)
 }
 
 // release gives them back, and what the table holds.
 func (t *jumpTable) release() {
-	clear(t.pieces)
-	if t.base != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, t.base, tableSize, 0)
-		t.base = 0
-	}
+	t.pieces.release()
+	t.base = 0
 }
 
-// set makes indirect jumps to a, which lies below maxCode, continue at host address to.
-func (t *jumpTable) set(a emu.Addr, to uint64) error {
-	at := uintptr(a) * 8
-	piece := at / pieceSize
-	if !t.pieces[piece] {
-		if _, _, e := unix.Syscall(unix.SYS_MPROTECT, t.base+piece*pieceSize, pieceSize, unix.PROT_READ|unix.PROT_WRITE); e != 0 {
-			return fmt.Errorf("jit: jump table: %w (is there a limit of mappings, vm.max_map_count?)", e)
+// set makes indirect jumps to a, which lies below maxCode, continue at host address to. lost says that for want of
+// memory all others miss now.
+func (t *jumpTable) set(a emu.Addr, to uint64) (lost bool, err error) {
+	if piece := uintptr(a) * 8 / pieceSize; !t.pieces.has(piece) {
+		lost, err = t.pieces.add(piece)
+		if lost {
+			t.useSmallPages()
 		}
-		t.pieces[piece] = true
+		if err != nil {
+			return lost, fmt.Errorf("jit: jump table: %w", err)
+		}
 	}
 	page, i := t.page(a)
 	page[i] = to // not read first: that would map a page of zeros, which a write replaces
@@ -79,12 +83,12 @@ func (t *jumpTable) set(a emu.Addr, to uint64) error {
 		}
 		page[i] = to
 	}
-	return nil
+	return lost, nil
 }
 
 // clear makes indirect jumps to a, which set had led somewhere, miss again.
 func (t *jumpTable) clear(a emu.Addr) {
-	if t.pieces[uintptr(a)*8/pieceSize] {
+	if t.pieces.has(uintptr(a) * 8 / pieceSize) {
 		page, i := t.page(a)
 		page[i] = t.miss
 	}
@@ -97,11 +101,7 @@ func (t *jumpTable) page(a emu.Addr) (page *[tablePage / 8]uint64, i uintptr) {
 }
 
 // reset makes all indirect jumps miss.
-func (t *jumpTable) reset() {
-	for piece := range t.pieces {
-		unix.Syscall(unix.SYS_MADVISE, t.base+piece*pieceSize, pieceSize, unix.MADV_DONTNEED)
-	}
-}
+func (t *jumpTable) reset() { t.pieces.clear() }
 
 // The directory keeps indirect jumps within the jump table whatever their target is. Its entries, of 8 bytes, stand for
 // the guest's segments of 4 GiB: those below maxCode hold the address of the table, the others on its only page an

@@ -86,7 +86,7 @@ func TestNoLongerNear(t *testing.T) {
 			})
 			t.Run("grows", func(t *testing.T) {
 				m := newNear(t, cfg, turns)
-				occupy(t, m.shadow.at+m.shadow.mapped)
+				occupy(t, m.shadow.windows.at+m.shadow.windows.size)
 				require.Equal(t, want, run18(m, func() { require.NoError(t, m.mem.Grow(2*m.mem.Limit())) }))
 				require.False(t, m.near)
 			})
@@ -117,7 +117,7 @@ func TestImageNotNear(t *testing.T) {
 		m.Engine = e.(*Engine)
 		require.Equal(t, i == 0, m.near)
 		if grows {
-			occupy(t, m.shadow.at+m.shadow.mapped)
+			occupy(t, m.shadow.windows.at+m.shadow.windows.size)
 			require.NoError(t, m.mem.Grow(2*m.mem.Limit()))
 		}
 		_, _, emitted := runSeveral(m)

@@ -27,8 +27,7 @@ import (
 // wrote to holds 0, and a RET that finds that faults.
 type shadow struct {
 	base, size uintptr // base is the counterpart of guest address 0
-	at, mapped uintptr // what is reserved
-	windows    map[uintptr]bool
+	windows    pieces  // of what is reserved
 }
 
 // nearBias is how far the places of a shadow stack that lies near are beyond the guest's: a displacement of 32 bits,
@@ -56,7 +55,7 @@ func (s *shadow) reserve(limit emu.Addr) error {
 	if err != nil {
 		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
 	}
-	*s = shadow{base: p + shadowSkew, size: uintptr(limit), at: p, mapped: n, windows: map[uintptr]bool{}}
+	*s = shadow{base: p + shadowSkew, size: uintptr(limit), windows: newPieces(p, n, windowSize)}
 	return nil
 }
 
@@ -71,7 +70,7 @@ func (s *shadow) reserveNear(limit emu.Addr) bool {
 		unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
 		return false
 	}
-	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), at: p, mapped: n, windows: map[uintptr]bool{}}
+	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), windows: newPieces(p, n, windowSize)}
 	return true
 }
 
@@ -79,36 +78,31 @@ func (s *shadow) reserveNear(limit emu.Addr) bool {
 func (s *shadow) near() bool { return s.base == uintptr(nearBias) }
 
 // has reports whether host address p lies in the shadow stack.
-func (s *shadow) has(p uintptr) bool { return p >= s.at && p-s.base < s.size }
+func (s *shadow) has(p uintptr) bool { return p >= s.windows.at && p-s.base < s.size }
 
-// open makes the place at host address p accessible.
+// open makes the place at host address p accessible. If there is no room for that, all other places become 0, as
+// forget makes them.
 func (s *shadow) open(p uintptr) error {
-	w := p &^ (windowSize - 1)
-	_, _, e := unix.Syscall(unix.SYS_MPROTECT, w, windowSize, unix.PROT_READ|unix.PROT_WRITE)
-	if e != 0 {
-		return fmt.Errorf("jit: growing the shadow stack: %w", e)
+	if _, err := s.windows.add(s.window(p)); err != nil {
+		return fmt.Errorf("jit: growing the shadow stack: %w", err)
 	}
-	s.windows[w] = true
 	return nil
 }
 
 // opened reports whether the place at host address p is accessible.
-func (s *shadow) opened(p uintptr) bool { return s.windows[p&^(windowSize-1)] }
+func (s *shadow) opened(p uintptr) bool { return s.windows.has(s.window(p)) }
+
+// window is the number of that with the place at host address p.
+func (s *shadow) window(p uintptr) uintptr { return (p - s.windows.at) / windowSize }
 
 // put writes a host address to the place at host address p, which is accessible.
 func (s *shadow) put(p uintptr, to uint64) { *(*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) = to }
 
 // forget makes all places 0: the code they led to is gone.
-func (s *shadow) forget() {
-	for w := range s.windows {
-		unix.Syscall(unix.SYS_MADVISE, w, windowSize, unix.MADV_DONTNEED)
-	}
-}
+func (s *shadow) forget() { s.windows.clear() }
 
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
-	if s.mapped != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, s.at, s.mapped, 0)
-		*s = shadow{}
-	}
+	s.windows.release()
+	*s = shadow{}
 }

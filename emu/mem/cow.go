@@ -88,13 +88,18 @@ func without(list []loan, lo, hi emu.Addr, from *Space) []loan {
 
 // setBorrowed and setLent set those lists, and count loans for the group.
 func (m *Space) setBorrowed(list []loan) {
-	m.group.parts += len(list) - len(m.borrowed)
+	m.group.addParts(len(list) - len(m.borrowed))
 	m.borrowed = list
 }
 
 func (m *Space) setLent(list []loan) {
-	m.group.parts += len(list) - len(m.lent)
+	m.group.addParts(len(list) - len(m.lent))
 	m.lent = list
+}
+
+func (g *Group) addParts(n int) {
+	g.parts += n
+	g.atMost += max(n, 0)
 }
 
 // lends reports whether pages of v need not be copied at a fork.
@@ -213,7 +218,7 @@ func (m *Space) chunks(list []loan, lo, hi, least, most emu.Addr) (parts []loan)
 	m.settling = max(least, min(2*m.settling, most))
 	m.settled = max((hi+least-1)&^(least-1), from+m.settling)
 	for _, l := range list[i:j] {
-		if m.group.parts < maxParts() {
+		if m.group.partsFit() {
 			l.lo, l.hi = max(l.lo, from), min(l.hi, m.settled)
 		}
 		parts = append(parts, l)

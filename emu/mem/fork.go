@@ -67,6 +67,9 @@ func (m *Space) dropFiles() {
 // Fork returns a Space with the same mappings, as fork(2) does: what is shared stays
 // shared, what is private is copied as far as it differs from its file, or is empty or missing as its VMA says.
 func (m *Space) Fork() (*Space, error) {
+	if err := m.group.roomFor(m.vmas.runs()); err != nil {
+		return nil, err
+	}
 	m.group.Sync()
 	n, err := m.group.newWithin(m.limit)
 	if err != nil {

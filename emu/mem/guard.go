@@ -41,8 +41,14 @@ type Group struct {
 	// were, copied.
 	fetched   []place
 	copiedIno map[uint64]bool
+	// Refused says that the host has had no room for a mapping.
+	Refused bool
 	// parts is how many loans the spaces have (cow.go).
 	parts int
+	// atMost is how many mappings of the host the spaces take at most, but for guards: what changes added to what there
+	// was when it was last counted, which is done again beyond recountAt. told is what others were told, with the
+	// guards.
+	atMost, recountAt, told int
 }
 
 // A place is a page of a space.
@@ -60,6 +66,7 @@ func (g *Group) leave(m *Space) {
 		m.unprotected(p)
 	}
 	clear(m.guarded)
+	g.recount()
 }
 
 // covers reports whether v shows the byte of file id at off.
@@ -187,13 +194,14 @@ func (m *Space) protect(p emu.Addr) error {
 	byHost := v.Prot&Write != 0 && !m.group.Checked
 	if byHost {
 		g := m.group
-		if g.protected >= maxProtected() {
+		if !g.guardsFit() {
 			g.evict(maxProtected() / 8)
 		}
 		if err := m.protectOnHost(p, p+emu.PageSize, v.Prot&^Write); err != nil {
 			return fmt.Errorf("mem: write-protecting a page of code: %w (is there a limit of mappings, vm.max_map_count?)", err)
 		}
 		g.protected++
+		g.tell()
 		m.guards++
 	}
 	m.forgetPerms(p, p+1)
@@ -311,6 +319,7 @@ func (m *Space) protectOnHost(lo, hi emu.Addr, prot Prot) error {
 func (m *Space) unprotected(p emu.Addr) {
 	if m.Guarded(p) && !m.group.Checked {
 		m.group.protected--
+		m.group.tell()
 		m.guards++
 	}
 }

@@ -48,17 +48,19 @@ func Available() error { return nil }
 // Base returns the host address of guest address 0.
 func (m *Space) Base() uintptr { return m.host.base }
 
-// maxProtected is how many pages of a group the host may write-protect for their code's sake: each parts a mapping of
-// the host in three, of which a process may have vm.max_map_count. Tests replace it.
-var maxProtected = sync.OnceValue(func() int {
-	limit := 65530 // Linux's default, for hosts that do not tell
+// hostMappings is how many mappings a process of the host may have (vm.max_map_count). Tests replace it.
+var hostMappings = sync.OnceValue(func() int {
 	if text, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			limit = n
+			return n
 		}
 	}
-	return max(limit/8, 16)
+	return 65530 // Linux's default, for hosts that do not tell
 })
+
+// maxProtected is how many pages of a group the host may write-protect for their code's sake: each parts a mapping of
+// the host in three. Tests replace it.
+var maxProtected = func() int { return max(hostMappings()/8, 16) }
 
 // reservePerms reserves a byte for each page below limit.
 func reservePerms(limit emu.Addr) (Perms, error) {

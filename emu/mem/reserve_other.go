@@ -5,6 +5,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/cgemu/cgemu/emu"
@@ -29,6 +30,9 @@ var errMoved = errors.New("mem: BUG: pages of a host that maps no files are move
 
 // coarse says that this host maps no file.
 func (r *reservation) coarse() bool { return true }
+
+// hostMappings is how many mappings a process of the host may have: it has one for all of a space.
+var hostMappings = func() int { return math.MaxInt }
 
 // maxProtected is how many pages the host may write-protect: none, as all engines look at Perms.
 var maxProtected = func() int { return 0 }

@@ -20,6 +20,7 @@
 package mem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -160,6 +161,7 @@ func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 		files: map[backingID]*backing{}, group: g, copies: map[emu.Addr]copyState{},
 	}
 	g.spaces = append(g.spaces, m)
+	g.atMost++
 	if g.copiedIno == nil {
 		g.copiedIno = map[uint64]bool{}
 	}
@@ -169,6 +171,9 @@ func (g *Group) newWithin(limit emu.Addr) (*Space, error) {
 // Grow moves the address space to where the host has room for limit. The guest does not notice, but Base changes. After
 // ErrLost memory is missing, after another error all is as it was.
 func (m *Space) Grow(limit emu.Addr) error {
+	if err := m.group.roomFor(m.vmas.runs()); err != nil { // both are there for a while
+		return err
+	}
 	host, err := reserve(limit)
 	if err != nil {
 		return err
@@ -263,7 +268,7 @@ func (m *Space) check(lo, hi emu.Addr) error {
 // Map maps v, replacing what was there. src is the file behind it, nil for
 // anonymous memory; it may be closed afterwards.
 func (m *Space) Map(v VMA, src *os.File) error {
-	if err := m.check(v.Lo, v.Hi); err != nil {
+	if err := cmp.Or(m.check(v.Lo, v.Hi), m.roomFor()); err != nil {
 		return err
 	}
 	m.group.Sync()
@@ -304,6 +309,9 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	if m.Free(lo, hi) {
 		return nil
 	}
+	if err := m.roomToUnmap(lo, hi); err != nil {
+		return err
+	}
 	m.group.Sync()
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
@@ -325,7 +333,7 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 // there is a hole, what lies before it changes and ErrNotHere is returned, as
 // mprotect(2) does.
 func (m *Space) Protect(lo, hi emu.Addr, prot Prot) error {
-	if err := m.check(lo, hi); err != nil {
+	if err := cmp.Or(m.check(lo, hi), m.roomFor()); err != nil {
 		return err
 	}
 	m.forget(lo, hi)
@@ -385,6 +393,9 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	end := to + emu.Addr(newLen)
 	if m.check(lo, hi) != nil || m.check(to, end) != nil {
 		return ErrRange
+	}
+	if err := m.roomFor(); err != nil {
+		return err
 	}
 	moved := *v
 	moved.Off += uint64(lo - v.Lo)
@@ -453,13 +464,17 @@ func (m *Space) Remove(lo, hi emu.Addr) error {
 }
 
 // Mark lets f change the notes in the VMAs of [lo, hi): Locked, Wipe, NoFork, WriteOnly and Advice.
-func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) {
+func (m *Space) Mark(lo, hi emu.Addr, f func(v *VMA)) error {
+	if err := m.roomToMark(lo, hi); err != nil {
+		return err
+	}
 	for _, v := range m.Within(lo, hi) {
 		part := v.part(lo, hi)
 		f(&part)
 		m.vmas.carve(part.Lo, part.Hi)
 		m.vmas.insert(part)
 	}
+	return nil
 }
 
 // Discard makes the pages of [lo, hi) as after Map: zero, or the file's (MADV_DONTNEED).

@@ -14,6 +14,8 @@ const maxBlock = 128
 // few others however many there are.
 type vmaList struct {
 	blocks [][]VMA
+	// count is how many there are.
+	count int
 	// flat is all of it, for who wants a slice; nil since the last change.
 	flat []VMA
 	// found are results of find, the last first: of mmap(2) one in front of the heap and one behind it.
@@ -75,6 +77,7 @@ func (l *vmaList) all() []VMA {
 // put inserts v at p.
 func (l *vmaList) put(p vmaPlace, v VMA) {
 	l.flat = nil
+	l.count++
 	if p.i == 0 && p.block > 0 {
 		p = vmaPlace{p.block - 1, len(l.blocks[p.block-1])} // at the end of the block before
 	}
@@ -100,6 +103,7 @@ func (l *vmaList) put(p vmaPlace, v VMA) {
 // drop removes the VMA at p.
 func (l *vmaList) drop(p vmaPlace) {
 	l.flat = nil
+	l.count--
 	block := slices.Delete(l.blocks[p.block], p.i, p.i+1)
 	if l.blocks[p.block] = block; len(block) == 0 {
 		l.blocks = slices.Delete(l.blocks, p.block, p.block+1)

@@ -151,6 +151,9 @@ func (t *Thread) finishUnlessBlocked(ret uint64, e linux.Errno) {
 	if e == linux.EMFILE && !t.Files.AtLimit() {
 		t.Kernel.reportHostFiles(t.Call.Nr)
 	}
+	if e == linux.ENOMEM && t.Kernel.Spaces.Refused {
+		t.Kernel.reportHostMappings(t.Call.Nr)
+	}
 	t.finish(ret, e)
 }
 
@@ -212,6 +215,14 @@ func (k *Kernel) reportHostFiles(nr uint64) {
 	if !k.fullOfFiles {
 		k.fullOfFiles = true
 		k.Logf("%s: the host has no descriptors for another file: the limit of open files, ulimit -n, is too low; the program gets EMFILE", k.CallName(nr))
+	}
+}
+
+// reportHostMappings does so for want of mappings.
+func (k *Kernel) reportHostMappings(nr uint64) {
+	if !k.fullOfMappings {
+		k.fullOfMappings = true
+		k.Logf("%s: the host has no room for another mapping of memory: the limit, vm.max_map_count, is too low; the program gets ENOMEM", k.CallName(nr))
 	}
 }
 

@@ -186,7 +186,7 @@ type Kernel struct {
 	refused  messageSet[string]
 	// full says that a message has said that there was no room for another process, fullOfFiles that the host had no
 	// descriptors for another file.
-	full, fullOfFiles bool
+	full, fullOfFiles, fullOfMappings bool
 	// refusals counts the calls that ended for want of support, for UnsupportedCalls.
 	refusals map[refusal]uint64
 	// nextVgStack is the id that VALGRIND_STACK_REGISTER gave last.
