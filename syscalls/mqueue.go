@@ -41,10 +41,9 @@ func sysMqOpen(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	case q == nil && flags&linux.O_CREAT == 0:
 		return 0, linux.ENOENT
 	case q == nil:
-		if q, e = ipc.NewQueue(t, a.U32(2), a.Addr(3)); e != 0 {
+		if q, e = ipc.NewQueue(t, name, a.U32(2), a.Addr(3)); e != 0 {
 			return 0, e
 		}
-		ipc.NamespaceOf(t.Kernel).Queues[name] = q
 	case flags&linux.O_ACCMODE == linux.O_ACCMODE:
 		return 0, linux.EINVAL
 	default:
@@ -53,7 +52,7 @@ func sysMqOpen(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 			return 0, linux.EACCES
 		}
 	}
-	return files.Install(t, &ipc.QueueFile{FileBase: files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/" + name}, Q: q}, flags|linux.O_CLOEXEC)
+	return files.Install(t, ipc.NewQueueFile(files.FileBase{Flags: flags & (linux.O_ACCMODE | linux.O_NONBLOCK), Path: "/" + name}, q), flags|linux.O_CLOEXEC)
 }
 
 // sysMqUnlink implements mq_unlink(2).
@@ -65,7 +64,7 @@ func sysMqUnlink(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if ipc.NamespaceOf(t.Kernel).Queues[name] == nil {
 		return 0, linux.ENOENT
 	}
-	delete(ipc.NamespaceOf(t.Kernel).Queues, name)
+	ipc.NamespaceOf(t.Kernel).UnlinkQueue(name)
 	return 0, 0
 }
 

@@ -9,7 +9,7 @@ import (
 
 // sysMsgget implements msgget(2).
 func sysMsgget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
-	return ipc.NamespaceOf(t.Kernel).Msg.Get(t, a.Int(0), a.Int(1), func(*ipc.SysVQueue) bool { return true },
+	return ipc.NamespaceOf(t.Kernel).Msg.Get(t, a.Int(0), a.Int(1), ipc.MaxMsg, func(*ipc.SysVQueue) bool { return true },
 		func(o ipc.Object) (*ipc.SysVQueue, linux.Errno) {
 			return &ipc.SysVQueue{Object: o, Limit: ipc.MsgMnb}, 0
 		})

@@ -14,7 +14,7 @@ func sysSemget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	if n < 0 || n > ipc.SemsMax {
 		return 0, linux.EINVAL
 	}
-	return ipc.NamespaceOf(t.Kernel).Sem.Get(t, a.Int(0), a.Int(2), func(s *ipc.SemSet) bool { return n <= len(s.Values) },
+	return ipc.NamespaceOf(t.Kernel).Sem.Get(t, a.Int(0), a.Int(2), ipc.MaxSem, func(s *ipc.SemSet) bool { return n <= len(s.Values) },
 		func(o ipc.Object) (*ipc.SemSet, linux.Errno) {
 			if n == 0 {
 				return nil, linux.EINVAL

@@ -18,7 +18,7 @@ import (
 func sysShmget(t *task.Thread, a uio.Args) (uint64, linux.Errno) {
 	reapShm(t.Kernel)
 	size := a.Uint(1)
-	return ipc.NamespaceOf(t.Kernel).Shm.Get(t, a.Int(0), a.Int(2), func(s *ipc.ShmSegment) bool { return size <= s.Size },
+	return ipc.NamespaceOf(t.Kernel).Shm.Get(t, a.Int(0), a.Int(2), ipc.MaxShm, func(s *ipc.ShmSegment) bool { return size <= s.Size },
 		func(o ipc.Object) (*ipc.ShmSegment, linux.Errno) {
 			if size < 1 || size > uint64(mem.MaxAddr) {
 				return nil, linux.EINVAL

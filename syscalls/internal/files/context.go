@@ -22,8 +22,8 @@ type callFiles struct {
 	reserved reservation
 	// dirs are open while paths are looked up.
 	dirs []FileRef
-	// atLimit says that it found no descriptor below RLIMIT_NOFILE.
-	atLimit bool
+	// AtLimit says that it met a limit of the guest's own: RLIMIT_NOFILE, RLIMIT_MSGQUEUE.
+	AtLimit bool
 	// fifo is what open(2) has of a FIFO while it waits for the other end.
 	fifo *HostFile
 }
@@ -76,14 +76,14 @@ func (tf *Files) EndCall(k *task.Kernel) {
 	}
 	c.reserved.release()
 	held := c.Held
-	c.dirs, c.Held, c.atLimit = nil, nil, false
+	c.dirs, c.Held, c.AtLimit = nil, nil, false
 	for _, f := range held {
 		Release(k, f)
 	}
 }
 
-// AtLimit reports whether the thread's call found no descriptor below RLIMIT_NOFILE.
-func (tf *Files) AtLimit() bool { return tf.Call.atLimit }
+// AtLimit reports whether the thread's call met a limit of the guest's own.
+func (tf *Files) AtLimit() bool { return tf.Call.AtLimit }
 
 // keep closes r when the call is over.
 func (tf *Files) keep(r FileRef) { tf.Call.dirs = append(tf.Call.dirs, r) }

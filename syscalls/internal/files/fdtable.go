@@ -90,8 +90,8 @@ func (ft *FDTable) File(fd int) (File, linux.Errno) {
 func FreeFD(t *task.Thread, low int) (int, linux.Errno) {
 	tf := Of(t)
 	fd := tf.FDs.Lowest(low)
-	tf.Call.atLimit = fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles))
-	if tf.Call.atLimit || uint64(tf.FDs.Lowest(0)) >= t.Kernel.HostFiles {
+	tf.Call.AtLimit = fd >= int(min(t.Process.Limits[linux.RLIMIT_NOFILE].Cur, task.MaxFiles))
+	if tf.Call.AtLimit || uint64(tf.FDs.Lowest(0)) >= t.Kernel.HostFiles {
 		return -1, linux.EMFILE
 	}
 	return fd, 0

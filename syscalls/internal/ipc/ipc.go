@@ -30,6 +30,8 @@ type Namespace struct {
 	Sem    IDs[*SemSet]
 	Msg    IDs[*SysVQueue]
 	Queues map[string]*Queue // POSIX queues by name
+	// queueBytes is what POSIX queues may take, those without a name, too (RLIMIT_MSGQUEUE).
+	queueBytes uint64
 	// undo has the lists of processes that have one.
 	undo map[*task.Process]*UndoList
 }
@@ -49,6 +51,13 @@ func (n *Namespace) Close() {
 	}
 }
 
+// How many objects of System V there may be of a kind (SHMMNI, MSGMNI, SEMMNI; ENOSPC).
+const (
+	MaxShm = 4096
+	MaxMsg = 32000
+	MaxSem = 32000
+)
+
 // IDs finds the objects of one kind. Ids are given in order and never again.
 type IDs[T interface {
 	header() *Object
@@ -60,8 +69,8 @@ type IDs[T interface {
 }
 
 // Get implements shmget(2), semget(2) and msgget(2). fits reports whether an object that exists is what the caller asks
-// for; create makes a new one.
-func (x *IDs[T]) Get(t *task.Thread, key, flags int, fits func(T) bool, create func(Object) (T, linux.Errno)) (uint64, linux.Errno) {
+// for; create makes a new one, of which there are most.
+func (x *IDs[T]) Get(t *task.Thread, key, flags, most int, fits func(T) bool, create func(Object) (T, linux.Errno)) (uint64, linux.Errno) {
 	i := -1
 	if key != linux.IPC_PRIVATE {
 		i = slices.IndexFunc(x.List, func(o T) bool { return o.header().Key == key })
@@ -78,6 +87,9 @@ func (x *IDs[T]) Get(t *task.Thread, key, flags int, fits func(T) bool, create f
 	}
 	if key != linux.IPC_PRIVATE && flags&linux.IPC_CREAT == 0 {
 		return 0, linux.ENOENT
+	}
+	if len(x.List) >= most {
+		return 0, linux.ENOSPC
 	}
 	o, e := create(Object{ID: x.nextID, Key: key, Mode: uint32(flags) & 0o777, Ctime: t.Kernel.Wall() / 1e9})
 	if e != 0 {

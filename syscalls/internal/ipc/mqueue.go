@@ -14,8 +14,12 @@ import (
 
 // Limits of POSIX message queues (mq_overview(7)).
 const (
-	mqMaxMsg  = 10
-	mqMaxSize = 8192
+	mqMaxMsg    = 10
+	mqMaxSize   = 8192
+	mqMaxQueues = 256
+	// mqOverhead is what Linux adds to each message that a queue may have: a struct msg_msg and a struct
+	// posix_msg_tree_node.
+	mqOverhead = 48 + 48
 	// MqPriorities is the number of priorities (MQ_PRIO_MAX).
 	MqPriorities = 32768
 )
@@ -27,6 +31,8 @@ type Queue struct {
 	// MaxMsg bounds the number of messages, MaxSize the bytes of one.
 	MaxMsg  int
 	MaxSize int
+	// users is how many refer to it: open files, and its name.
+	users int
 	// Messages are in order of priority, those of one priority in order of arrival.
 	Messages []QueueMessage
 	// Notify says whom to tell, once, of a message that arrives in the empty queue while nobody waits for it; nil for
@@ -60,22 +66,54 @@ type QueueFile struct {
 	pos int64
 }
 
-// NewQueue makes a queue, with the struct mq_attr at a if that is not null.
-func NewQueue(t *task.Thread, mode uint32, a emu.Addr) (*Queue, linux.Errno) {
+// NewQueue makes a queue with a name, and the struct mq_attr at a if that is not null.
+func NewQueue(t *task.Thread, name string, mode uint32, a emu.Addr) (*Queue, linux.Errno) {
+	n := NamespaceOf(t.Kernel)
+	if len(n.Queues) >= mqMaxQueues {
+		return nil, linux.ENOSPC
+	}
 	q := &Queue{MaxMsg: mqMaxMsg, MaxSize: mqMaxSize, Mode: mode & 0o777 &^ files.Of(t).Umask}
 	if a != 0 {
 		b, e := t.CopyIn(a, 64)
 		if e != 0 {
 			return nil, e
 		}
-		n, size := int64(linux.Uint64(b[8:])), int64(linux.Uint64(b[16:]))
-		if n <= 0 || size <= 0 || n > mqMaxMsg || size > mqMaxSize {
+		most, size := int64(linux.Uint64(b[8:])), int64(linux.Uint64(b[16:]))
+		if most <= 0 || size <= 0 || most > mqMaxMsg || size > mqMaxSize {
 			return nil, linux.EINVAL
 		}
-		q.MaxMsg, q.MaxSize = int(n), int(size)
+		q.MaxMsg, q.MaxSize = int(most), int(size)
 	}
-	q.ino = files.SystemOf(t.Kernel).Inodes.Unnamed()
+	if n.queueBytes+q.bytes() > t.Process.Limits[linux.RLIMIT_MSGQUEUE].Cur {
+		files.Of(t).Call.AtLimit = true
+		return nil, linux.EMFILE
+	}
+	n.queueBytes += q.bytes()
+	q.ino, q.users = files.SystemOf(t.Kernel).Inodes.Unnamed(), 1
+	n.Queues[name] = q
 	return q, 0
+}
+
+// bytes is what q may take.
+func (q *Queue) bytes() uint64 { return uint64(q.MaxMsg) * uint64(q.MaxSize+mqOverhead) }
+
+// leave takes a user from q.
+func (n *Namespace) leave(q *Queue) {
+	if q.users--; q.users == 0 {
+		n.queueBytes -= q.bytes()
+	}
+}
+
+// UnlinkQueue takes the name from a queue that has it.
+func (n *Namespace) UnlinkQueue(name string) {
+	n.leave(n.Queues[name])
+	delete(n.Queues, name)
+}
+
+// NewQueueFile opens q.
+func NewQueueFile(b files.FileBase, q *Queue) *QueueFile {
+	q.users++
+	return &QueueFile{FileBase: b, Q: q}
 }
 
 // SendToQueue puts m into f's queue. It waits for room until t.Call.Deadline.
@@ -212,7 +250,8 @@ func (f *QueueFile) Poll(*task.Thread) uint32 {
 func (f *QueueFile) Wakes(events uint32) uint64 { return f.Q.Wakes(events) }
 
 // Close implements files.File.
-func (f *QueueFile) Close(*task.Kernel) {
+func (f *QueueFile) Close(k *task.Kernel) {
+	NamespaceOf(k).leave(f.Q)
 	if n := f.Q.Notify; n != nil && n.File == f {
 		f.Q.Notify = nil
 	}

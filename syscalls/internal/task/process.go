@@ -78,7 +78,7 @@ type FileState interface {
 	Share(flags uint64) FileState
 	// Exec closes what execve(2) closes.
 	Exec(k *Kernel)
-	// AtLimit reports whether the thread's system call found no descriptor below RLIMIT_NOFILE.
+	// AtLimit reports whether the thread's system call met a limit of the guest's own, and not the host's.
 	AtLimit() bool
 	// EndCall lets go of the files that the thread's system call has held. The call is over.
 	EndCall(k *Kernel)

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -161,5 +162,24 @@ int main(void) {
 	R(get(r));
 	R(mq_close(q)); R(mq_close(r)); R(mq_close(w));
 	R(mq_close(q));
+
+	// What all queues together may take.
+	struct rlimit few = {200000, 200000};
+	R(setrlimit(RLIMIT_MSGQUEUE, &few));
+	mqd_t some[3];
+	for (int i = 0; i < 3; i++) {
+		sprintf(name, "/cgemu-%d-%d", getpid(), i);
+		R((some[i] = mq_open(name, O_RDWR | O_CREAT, 0600, 0)) >= 0);
+	}
+	R(mq_open(name, O_RDWR | O_CREAT, 0600, 0));
+	sprintf(name, "/cgemu-%d-0", getpid());
+	R(mq_unlink(name));
+	sprintf(name, "/cgemu-%d-2", getpid());
+	R(mq_open(name, O_RDWR | O_CREAT, 0600, 0));
+	R(mq_close(some[0]));
+	R((some[2] = mq_open(name, O_RDWR | O_CREAT, 0600, 0)) >= 0);
+	R(mq_unlink(name));
+	sprintf(name, "/cgemu-%d-1", getpid());
+	R(mq_unlink(name));
 	return 0;
 }
