@@ -34,7 +34,7 @@ func (r *Report) writeMarkdown(w *bufio.Writer) error {
 	functions.rows = append(total.rows, functions.rows...)
 	functions.markdown(w, r, 1, len(total.rows))
 	for _, warning := range r.newerWarnings() {
-		w.WriteString("\n" + markdownText(warning) + "\n")
+		w.WriteString("\n" + MarkdownText(warning) + "\n")
 	}
 
 	g := r.lineGrid(cmp.Or(r.o.Top, markdownLines))
@@ -52,7 +52,7 @@ func (r *Report) writeMarkdown(w *bufio.Writer) error {
 func (g *grid) markdown(w *bufio.Writer, r *Report, texts, plain int) {
 	numbers := len(g.heading) - texts
 	for _, cell := range g.heading {
-		w.WriteString("| " + markdownText(cell) + " ")
+		w.WriteString("| " + MarkdownText(cell) + " ")
 	}
 	w.WriteString("|\n")
 	for i := range g.heading {
@@ -89,9 +89,24 @@ func shortened(s string) string {
 	return string(text[:most-end-1]) + "…" + string(text[len(text)-end:])
 }
 
-// markdownText makes a text of a table's cell.
-func markdownText(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(s)
+// markdownEscapes takes from characters what they mean in markdown. A comment keeps what is behind @ from being told of
+// it.
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", `\*`, "_", `\_`, "`", "\\`",
+	"[", `\[`, "]", `\]`, "~", `\~`, "$", `\$`, "@", "@<!-- -->",
+)
+
+// MarkdownText makes a text of s in which nothing is markup, for a table's cell, too: a name, or what a program said.
+func MarkdownText(s string) string { return markdownEscapes.Replace(printable(s)) }
+
+// printable has blanks in the place of control characters.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // markdownCode is MarkdownCode for a cell, which a bar ends even in code.
@@ -100,12 +115,7 @@ func markdownCode(s string) string { return strings.ReplaceAll(MarkdownCode(s), 
 // MarkdownCode makes a code span of a name, which is cut in its middle if it is too long: the backticks around it are
 // more than any in it has in a row.
 func MarkdownCode(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(shortened(s), "\uFFFD"))
+	s = printable(shortened(s))
 	if strings.TrimSpace(s) == "" {
 		return ""
 	}

@@ -17,5 +17,6 @@ func TestMarkdownCode(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, markdownCode(tt.in))
 	}
-	require.Equal(t, `&lt;a&gt; \| \*b\_`, markdownText("<a> | *b_"))
+	require.Equal(t, `&lt;a&gt; \| \*b\_`, MarkdownText("<a> | *b_"))
+	require.Equal(t, `a\\\| !\[i\](http://e/) @<!-- -->you  # \~\$\$`, MarkdownText("a\\| ![i](http://e/) @you\r\n# ~$$"))
 }

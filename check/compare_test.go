@@ -9,11 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/annotate"
 )
 
 func counts(events, functions map[string]uint64) *Counts {
@@ -253,4 +256,48 @@ func TestFormats(t *testing.T) {
 	r := sampleReport()
 	require.True(t, r.Regressed())
 	require.True(t, r.Failed())
+}
+
+// TestHostileNames has names and messages of a program that is not trusted in every format: none is markup, or does
+// anything to a terminal.
+func TestHostileNames(t *testing.T) {
+	const evil = "f\x1b[31m\r::error::x\x9b`|![i](http://e/)<b>@you\\|\u009b"
+	r := &Report{Results: []Result{
+		{Name: "a<b>", Verdict: Failed, Err: errors.New("exit status 1" + lastLine("said\n"+evil))},
+		{Name: "b", Verdict: Regression, Changes: []Change{{Event: "Ir", Old: 1, New: 2, Exceeded: true}, {Event: "Ir", Function: evil, Old: 1, New: 2, Exceeded: true}},
+			Functions: []Moved{{File: evil, Func: evil, Old: 1, New: 2, Lines: []Line{{File: evil, Line: 1, Count: 2}}}}, Differs: []Difference{{What: programPrefix + evil, New: "x"}}},
+	}}
+	for _, format := range Formats {
+		var out bytes.Buffer
+		require.NoError(t, r.Write(&out, format))
+		if format == "json" || format == "codequality" {
+			require.True(t, json.Valid(out.Bytes()))
+			continue
+		}
+		for line := range strings.Lines(out.String()) {
+			if format != "junit" { // whose messages are attributes, in which a line's end is an entity
+				require.Equal(t, strings.TrimSuffix(line, "\n"), annotate.Visible(strings.TrimSuffix(line, "\n")), format)
+			}
+			require.NotRegexp(t, `[\r\x1b]|^\s*::error::x`, line, format)
+		}
+		if format == "markdown" {
+			spans := regexp.MustCompile("(?s)``+.*?``+")
+			require.NotRegexp(t, `[^\\]\[|<b>|@y|[^\\]\|!`, spans.ReplaceAllString(out.String(), ""))
+		}
+	}
+}
+
+// TestEnding keeps the end of what a program says, and little of a line that does not end.
+func TestEnding(t *testing.T) {
+	var e ending
+	for range 100 {
+		n, err := e.Write(bytes.Repeat([]byte("x"), maxEnding/10))
+		require.NoError(t, err)
+		require.Equal(t, maxEnding/10, n)
+		require.LessOrEqual(t, len(e.text), 2*maxEnding+maxEnding/10)
+	}
+	_, err := e.Write([]byte("\n\x1b" + strings.Repeat("y", 3*maxEnding) + "\nend\n"))
+	require.NoError(t, err)
+	require.Equal(t, ": end", lastLine(e.String()))
+	require.Equal(t, ": "+strings.Repeat("z", maxLine-2)+"…", lastLine(strings.Repeat("z", 2*maxLine)))
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
 	"path"
 	"path/filepath"
@@ -154,16 +155,16 @@ func encodeJSON(w io.Writer, v any) error {
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	t := &text{}
 	if r.Against != "" {
-		t.printf("Instructions counted, compared with %s\n\n", cell(r.Against))
+		t.printf("Instructions counted, compared with %s\n\n", annotate.MarkdownText(r.Against))
 	}
 	t.printf("| benchmark | event | before | now | change | |\n|---|---|---:|---:|---:|---|\n")
 	for i := range r.Results {
 		x := &r.Results[i]
 		if x.Verdict == Failed {
-			t.printf("| %s | | | | | **%s**: %s |\n", cell(x.Name), x.Verdict, cell(x.Err.Error()))
+			t.printf("| %s | | | | | **%s**: %s |\n", annotate.MarkdownText(x.Name), x.Verdict, annotate.MarkdownText(x.Err.Error()))
 		}
 		for _, c := range x.Changes {
-			what, before, change, note := cell(c.Event), cgout.Group(c.Old), percent(c.Old, c.New), string(x.Verdict)
+			what, before, change, note := annotate.MarkdownText(c.Event), cgout.Group(c.Old), percent(c.Old, c.New), string(x.Verdict)
 			if c.Function != "" {
 				what += " in " + strings.ReplaceAll(annotate.MarkdownCode(c.Function), "|", `\|`)
 			}
@@ -176,12 +177,12 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			if c.Exceeded {
 				note += ", beyond " + c.Limit.String()
 			}
-			t.printf("| %s | %s | %s | %s | %s | %s |\n", cell(x.Name), what, before, cgout.Group(c.New), change, note)
+			t.printf("| %s | %s | %s | %s | %s | %s |\n", annotate.MarkdownText(x.Name), what, before, cgout.Group(c.New), change, note)
 		}
 	}
 	for i := range r.Results {
 		if x := &r.Results[i]; len(x.Functions) > 0 && !x.Changes[0].Unknown {
-			t.printf("\n<details><summary>%s: %s in your code, %s elsewhere</summary>\n\n", cell(x.Name), signed(x.Own), signed(x.Elsewhere))
+			t.printf("\n<details><summary>%s: %s in your code, %s elsewhere</summary>\n\n", html.EscapeString(x.Name), signed(x.Own), signed(x.Elsewhere))
 			for j, f := range x.Functions {
 				if j == maxMoved {
 					t.printf("- … and %d other functions\n", len(x.Functions)-j)
@@ -210,14 +211,9 @@ func (r *Report) markdownUnlike(t *text) {
 				t.printf("\n")
 			}
 			first = false
-			t.printf("- %s: %s: %s: %s\n", cell(x.Name), x.Verdict, cell(d.What), cell(d.sentence(r.newText().update)))
+			t.printf("- %s: %s: %s: %s\n", annotate.MarkdownText(x.Name), x.Verdict, annotate.MarkdownText(d.What), annotate.MarkdownText(d.sentence(r.newText().update)))
 		}
 	}
-}
-
-// cell is s in a table of markdown.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "&", "&amp;").Replace(s)
 }
 
 // The elements of JUnit's XML.

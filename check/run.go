@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -95,7 +94,7 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 // error and messages go into the error, unless the configuration says where to.
 func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config) (*Measurement, error) {
 	cfg := *c
-	var said, logged bytes.Buffer
+	var said, logged ending
 	if cfg.Stderr == nil {
 		cfg.Stderr = &said
 	}
@@ -347,8 +346,36 @@ func ours(file string) bool {
 	return file != cgout.Unknown && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, "./")
 }
 
-// lastLine is the last line of text behind a colon, for an error.
+// maxEnding is how much is kept of what a program says, and maxLine how much of a line of it an error has, in bytes.
+const (
+	maxEnding = 1 << 20
+	maxLine   = 1000
+)
+
+// An ending is the end of what was written to it.
+type ending struct{ text []byte }
+
+// Write implements io.Writer.
+func (e *ending) Write(b []byte) (int, error) {
+	e.text = append(e.text, b[max(len(b)-maxEnding, 0):]...)
+	if len(e.text) > 2*maxEnding {
+		e.text = append(e.text[:0], e.text[len(e.text)-maxEnding:]...)
+	}
+	return len(b), nil
+}
+
+func (e *ending) String() string { return string(e.text) }
+
+// lastLine is the last line of text behind a colon, for an error: what a terminal would take for a command is visible.
 func lastLine(text string) string {
+	line := lastOf(text)
+	if len(line) > maxLine {
+		line = line[:maxLine] + "…"
+	}
+	return annotate.Visible(line)
+}
+
+func lastOf(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""

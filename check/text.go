@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/cgout"
 )
 
@@ -52,7 +53,16 @@ type text struct {
 
 func (r *Report) newText() *text { return &text{update: cmp.Or(r.Update, "cgemu check --update")} }
 
-func (t *text) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, format, args...) }
+// printf writes lines, in which names of a program's, and what it said, do nothing to a terminal.
+func (t *text) printf(format string, args ...any) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		line, ended := strings.CutSuffix(line, "\n")
+		t.WriteString(annotate.Visible(line))
+		if ended {
+			t.WriteByte('\n')
+		}
+	}
+}
 
 func (t *text) result(r *Result) {
 	switch r.Verdict {
