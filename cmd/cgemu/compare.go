@@ -224,7 +224,7 @@ func writeDifference(w io.Writer, oldName, newName string, old, new *cgout.Profi
 	}
 	rows := [][]string{}
 	for _, f := range r.Functions {
-		rows = append(rows, []string{"", signed(f.Counts[e]), group(f.Old[e]), "-> " + group(f.New[e]), f.Name + "  " + f.File.Name})
+		rows = append(rows, []string{"", signed(f.Counts[e]), group(f.Old[e]), "-> " + group(f.New[e]), annotate.Visible(f.Name + "  " + f.File.Name)})
 	}
 	rows = append(rows, []string{"", signed(r.Omitted.Counts[e]), "", "", fmt.Sprintf("%d other functions", r.OmittedFunctions)})
 	if _, err := fmt.Fprintf(w, "\n%s: %s %s, compared with %s\n", newName, signed(r.Total.Counts[e]), r.Events[e], oldName); err != nil {
