@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cgemu/cgemu/internal/store"
 )
 
 // A cache is a directory with a file for each layer and archive that was read. A file has what was compressed, as it is
@@ -21,7 +23,7 @@ import (
 // list's checksum. It gets its name when it is complete, so that one that is there is whole, unless it was damaged
 // since; then it is made anew. The directory is named for the format: another version of cgemu may have another one.
 //
-// A cache is only for speed. If it cannot be written, all goes on without.
+// A cache is only for speed. If it cannot be written, or others may have written to it, all goes on without.
 type cache struct{ dir string }
 
 const (
@@ -29,6 +31,8 @@ const (
 	cacheMagic  = "cgemu image 1\n\x00\x00"
 	trailerSize = 64 // the magic, two lengths, a checksum
 	newPrefix   = ".new-"
+	filePrefix  = "file-"        // of what is known by its place only
+	layerPrefix = "sha256-"      // of a layer
 	staleAfter  = 24 * time.Hour // for what others were about to write and did not
 )
 
@@ -39,15 +43,21 @@ func newCache(dir string) *cache {
 	return &cache{filepath.Join(dir, cacheFormat)}
 }
 
+// own reports whether the directory is the user's, to which nobody else writes.
+func (c *cache) own() bool {
+	info, err := os.Stat(c.dir)
+	return err == nil && store.Private(info)
+}
+
 // fileKey is the name in the cache for something in a file of the host's that is known by its place only.
 func fileKey(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return "file-" + hex.EncodeToString(sum[:])
+	return filePrefix + hex.EncodeToString(sum[:])
 }
 
 // open returns what the cache has under a key, if that is what id says.
 func (c *cache) open(key, id string) (f *os.File, data *io.SectionReader, list []entry, ok bool) {
-	if c == nil {
+	if c == nil || !c.own() {
 		return nil, nil, nil, false
 	}
 	name := filepath.Join(c.dir, key)
@@ -68,7 +78,7 @@ func (c *cache) open(key, id string) (f *os.File, data *io.SectionReader, list [
 // readCached reads a file of the cache.
 func readCached(f *os.File, id string) (*io.SectionReader, []entry, error) {
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() < trailerSize {
+	if err != nil || !info.Mode().IsRegular() || !store.Private(info) || info.Size() < trailerSize {
 		return nil, nil, errList
 	}
 	var t [trailerSize]byte
@@ -97,7 +107,7 @@ func (c *cache) create() *os.File {
 	if c == nil {
 		return nil
 	}
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil || !c.own() {
 		return nil
 	}
 	f, err := os.CreateTemp(c.dir, newPrefix+"*")
@@ -151,6 +161,11 @@ func (c *cache) keep(key, id string, list []entry) {
 	}
 }
 
+// named reports whether a file's name is one of the cache's.
+func named(name string) bool {
+	return slices.ContainsFunc([]string{newPrefix, filePrefix, layerPrefix}, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
 // prune removes what was not used for the longest time while there is too much, but not what was written now, and what
 // others left half-written.
 func (c *cache) prune(but string) {
@@ -162,7 +177,7 @@ func (c *cache) prune(but string) {
 	total := int64(0)
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() || !named(e.Name()) {
 			continue
 		}
 		if strings.HasPrefix(e.Name(), newPrefix) && time.Since(info.ModTime()) > staleAfter {

@@ -122,6 +122,35 @@ func TestCacheUnusable(t *testing.T) {
 	require.Len(t, cached(t, cache), 1)
 }
 
+// TestOthersCache has a cache, and a file in one, to which others might have written: neither is used.
+func TestOthersCache(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there the directory is in that of the user's profile")
+	}
+	at := written(t, gzipped(special))
+	cache := t.TempDir()
+	want := tree(t, at, cache)
+	name, dir := cached(t, cache)[0], filepath.Join(cache, "v1")
+	used := func() bool { // a file that is used has a new time, one that is not is replaced
+		old := time.Unix(1e9, 0)
+		require.NoError(t, os.Chtimes(name, old, old))
+		before, err := os.Stat(name)
+		require.NoError(t, err)
+		require.Equal(t, want, tree(t, at, cache))
+		after, err := os.Stat(name)
+		require.NoError(t, err)
+		return os.SameFile(before, after) && !after.ModTime().Equal(old)
+	}
+	require.True(t, used())
+	require.NoError(t, os.Chmod(name, 0o620))
+	require.False(t, used())
+	require.True(t, used(), "it was made anew")
+	require.NoError(t, os.Chmod(dir, 0o770))
+	require.False(t, used())
+	require.NoError(t, os.Chmod(dir, 0o700))
+	require.True(t, used())
+}
+
 // TestCacheBound has a cache be full: what was not used for the longest time goes, and what nobody finished.
 func TestCacheBound(t *testing.T) {
 	cache := t.TempDir()

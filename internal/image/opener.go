@@ -90,7 +90,7 @@ func (o *opener) open(p part, want *v1.Hash) (*layer, error) {
 		return nil, err
 	}
 	if c != nil && want != nil { // the same wherever it comes from
-		p.key, p.id = "sha256-"+want.Hex, want.String()
+		p.key, p.id = layerPrefix+want.Hex, want.String()
 	}
 	if f, data, list, ok := o.cache.open(p.key, p.id); ok {
 		l := &layer{data, list}

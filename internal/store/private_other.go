@@ -14,5 +14,5 @@ func contents(f *os.File, size int64) (b []byte, release func(part []byte), err 
 	return b, func([]byte) {}, err
 }
 
-// private: the directory is that of the user's profile, whose permissions are the system's business.
-func private(fs.FileInfo) bool { return true }
+// Private: the directory is that of the user's profile, whose permissions are the system's business.
+func Private(fs.FileInfo) bool { return true }

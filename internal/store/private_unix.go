@@ -27,8 +27,8 @@ func contents(f *os.File, size int64) (b []byte, release func(part []byte), err 
 	}, nil
 }
 
-// private reports whether no other user but root can have changed a file or directory.
-func private(info fs.FileInfo) bool {
+// Private reports whether no other user but root can have changed a file or directory.
+func Private(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func Open(dir string, limit int64) *Store {
 	if dir == "" || version == "" || os.MkdirAll(dir, 0o700) != nil {
 		return nil
 	}
-	if info, err := os.Stat(dir); err != nil || !private(info) {
+	if info, err := os.Stat(dir); err != nil || !Private(info) {
 		return nil
 	}
 	return &Store{dir: dir, version: version, limit: limit}
@@ -61,10 +62,20 @@ func Open(dir string, limit int64) *Store {
 // is "" where that cannot be told.
 func (s *Store) Identify(path string) string { return identity(path) }
 
+// nameLen is the length of names of files, which are hexadecimal. What is about to be written has a dot in front, and
+// more behind.
+const nameLen = 32
+
+// named reports whether a file's name is one that path gives, or that of one that is about to be written.
+func named(name string) bool {
+	name = strings.TrimPrefix(name, ".")
+	return len(name) >= nameLen && strings.Trim(name[:nameLen], "0123456789abcdef") == ""
+}
+
 // path returns where what has a name is kept.
 func (s *Store) path(name string) string {
 	sum := sha256.Sum256([]byte(s.version + "\x00" + name))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:16]))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:nameLen/2]))
 }
 
 // Load returns what is kept under a name, nil if nothing is. Who reads it has to look whether it is whole; nobody
@@ -81,7 +92,7 @@ func (s *Store) Load(name string) (b []byte, release func(part []byte)) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !private(info) {
+	if err != nil || !info.Mode().IsRegular() || !Private(info) {
 		return nil, nil
 	}
 	now := time.Now()
@@ -124,6 +135,9 @@ func (s *Store) shrink() int64 {
 	var files []fs.FileInfo
 	left := s.limit
 	for _, e := range entries {
+		if !named(e.Name()) {
+			continue // somebody else's: the directory may have been made for something else
+		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			files = append(files, info)
 			left -= info.Size()

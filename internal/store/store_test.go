@@ -74,6 +74,20 @@ func TestLimit(t *testing.T) {
 	require.Empty(t, load(s, "d"))
 }
 
+// TestForeignFiles has a directory with files of somebody else's: they are not removed to make room.
+func TestForeignFiles(t *testing.T) {
+	needELF(t)
+	s := Open(t.TempDir(), 10)
+	foreign := filepath.Join(s.dir, "thesis.tex")
+	require.NoError(t, os.WriteFile(foreign, make([]byte, 1000), 0o600))
+	half := filepath.Join(s.dir, "."+filepath.Base(s.path("z"))+".1.tmp")
+	require.NoError(t, os.WriteFile(half, make([]byte, 1000), 0o600))
+	s.Save("a", write("1234"))
+	s.Save("b", write("123456789"))
+	require.FileExists(t, foreign)
+	require.NoFileExists(t, half)
+}
+
 // TestSeldom writes what leaves room: the directory is not gone through each time, but before it is too full.
 func TestSeldom(t *testing.T) {
 	needELF(t)
