@@ -1,8 +1,8 @@
 package vfs
 
 import (
-	"path"
 	"slices"
+	"strings"
 
 	"github.com/cgemu/cgemu/syscalls/internal/linux"
 )
@@ -218,15 +218,19 @@ func (n *memNode) Readlink() (string, linux.Errno) {
 
 // Path is the name by which the file was found last.
 func (n *memNode) Path() (string, bool) {
-	if n == n.fs.root {
-		return "/", true
+	var names []string
+	there := true
+	for n != n.fs.root {
+		l, ok := n.link()
+		there = there && ok
+		if l.dir == nil {
+			names, there = append(names, "#"+l.name), false // made without a name
+			break
+		}
+		names, n = append(names, l.name), l.dir
 	}
-	l, ok := n.link()
-	if l.dir == nil {
-		return "/#" + l.name, false // made without a name
-	}
-	dir, there := l.dir.Path()
-	return path.Join(dir, l.name), ok && there
+	slices.Reverse(names)
+	return "/" + strings.Join(names, "/"), there
 }
 
 // link is the name that Path tells.
