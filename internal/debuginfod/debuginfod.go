@@ -131,7 +131,7 @@ func (c *Client) fetch(ctx context.Context, server, buildID, path string) error 
 	case resp.StatusCode == http.StatusNotFound:
 		return fs.ErrNotExist
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s: %s", from, resp.Status)
+		return fmt.Errorf("%s: %d %s", from, resp.StatusCode, http.StatusText(resp.StatusCode)) // not in the server's words
 	case resp.ContentLength > maxSize:
 		return fmt.Errorf("%s: more than %d bytes", from, int64(maxSize))
 	}

@@ -66,6 +66,24 @@ func TestFind(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, broken), "nothing half is left behind")
 }
 
+// TestHostileServer has a server that would like to say something to a terminal.
+func TestHostileServer(t *testing.T) {
+	testhost.RequireLoopback(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 500 \x1b]0;title\a\r\nContent-Length: 0\r\n\r\n")
+	}))
+	defer s.Close()
+	var told []string
+	c := New([]string{s.URL}, t.TempDir(), func(s string) { told = append(told, s) })
+	require.Empty(t, c.Find(id, nil))
+	require.Equal(t, []string{"debuginfod: " + s.URL + "/buildid/" + id + "/debuginfo: 500 Internal Server Error; it is not asked again"}, told)
+}
+
 // TestFindStopped gives up when done is closed, and leaves what is no build-id alone.
 func TestFindStopped(t *testing.T) {
 	waits := make(chan struct{})
