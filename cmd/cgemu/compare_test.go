@@ -12,7 +12,7 @@ import (
 // TestCompareHostileNames has names of functions and files that would do something to a terminal.
 func TestCompareHostileNames(t *testing.T) {
 	profile := func(n string) *cgout.Profile {
-		p, err := cgout.Read("x", strings.NewReader("cmd: x\nevents: Ir\nfl=a\x1b[2J.c\nfn=f\x1b]0;x\x07\n1 " + n + "\nsummary: " + n + "\n"))
+		p, err := cgout.Read("x", strings.NewReader("cmd: x\nevents: Ir\nfl=a\x1b[2J.c\nfn=f\x1b]0;x\x07\n1 "+n+"\nsummary: "+n+"\n"))
 		require.NoError(t, err)
 		return p
 	}

@@ -84,9 +84,10 @@ func (o *options) checkImage(f *pflag.FlagSet) error {
 	return nil
 }
 
-// bindValue is a value of --bind: a directory, where it is seen, and whether it is not to be changed.
+// bindValue is a value of --bind: a directory, where it is seen, and whether it is not to be changed. What is behind a
+// directory alone is the latter, if it can be.
 var bindValue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+?)(?::(.+?))?(?::(ro|rw))?$`)
+	return regexp.MustCompile(`^(.+?)(?::(.+?))??(?::(ro|rw))?$`)
 })
 
 // bound is what --bind asks for: without a path, the directory is seen where the host has it.

@@ -241,4 +241,11 @@ cut h 0 => EINVAL
 `
 	require.Empty(t, vfstest.Difference(want, vfstest.Run(vfs.NewReadOnly(below), want)))
 	require.Equal(t, before, vfstest.Tree(below))
+	// Somebody outside may wait for what is written to a FIFO.
+	fifo, e := vfs.NewReadOnly(script(t, "fifo p 666")).Root().Lookup("p")
+	require.Zero(t, e)
+	for _, flags := range []int{linux.O_WRONLY, linux.O_RDWR} {
+		_, e = fifo.Open(flags | linux.O_NONBLOCK)
+		require.Equal(t, linux.EROFS, e)
+	}
 }
