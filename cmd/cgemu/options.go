@@ -198,6 +198,9 @@ func parseOptions(args []string, more ...func(*pflag.FlagSet)) (o *options, rest
 		return nil, nil, err
 	}
 	rest = f.Args()
+	if err := refuseEmpty(f); err != nil {
+		return nil, nil, err
+	}
 	if err := refuseLooseValue(f, args, rest); err != nil {
 		return nil, nil, err
 	}
@@ -241,6 +244,17 @@ func parseOptions(args []string, more ...func(*pflag.FlagSet)) (o *options, rest
 		o.overlay = true // both runs begin with the same files
 	}
 	return o, rest, o.check()
+}
+
+// refuseEmpty refuses options that name a file or a directory, and do not, as where a variable is not set: the program
+// would run without what they ask for, its confinement above all.
+func refuseEmpty(f *pflag.FlagSet) error {
+	for _, name := range []string{"root", "image", "sysroot", "isolate", "record", "replay", "log-file", "debuginfod"} {
+		if o := f.Lookup(name); o != nil && o.Changed && o.Value.String() == "" {
+			return fmt.Errorf("--%s=: nothing is behind it; is a variable not set?", name)
+		}
+	}
+	return nil
 }
 
 // check refuses values no option has.
