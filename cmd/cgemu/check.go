@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cgemu/cgemu/annotate"
 	"github.com/cgemu/cgemu/check"
 	"github.com/cgemu/cgemu/internal/glob"
 	"github.com/cgemu/cgemu/internal/outfile"
@@ -219,7 +220,7 @@ func (c *checkCommand) tellGone(m *check.Manifest, old check.Baseline) {
 	if c.update {
 		then = "they are taken out"
 	}
-	fmt.Fprintf(c.stderr, "cgemu check: %s has counts of %s, which the manifest does not have any more: %s\n", filepath.Join(m.Dir, m.Baseline), strings.Join(gone, ", "), then)
+	fmt.Fprintf(c.stderr, "cgemu check: %s has counts of %s, which the manifest does not have any more: %s\n", filepath.Join(m.Dir, m.Baseline), annotate.Visible(strings.Join(gone, ", ")), then)
 }
 
 // topDir is a directory as annotations have to name it: from the top of the repository on, where a CI says that it is
