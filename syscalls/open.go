@@ -402,8 +402,9 @@ func flock(t *task.Thread, h *files.HostFile, op int) (uint64, linux.Errno) {
 	e := h.FD.Flock(op | linux.LOCK_NB)
 	if e == linux.EAGAIN && op&linux.LOCK_NB == 0 {
 		// The holder may be one of our own threads, so the host must not wait for it.
-		if t.Call.Resumed {
-			host.PollWait(nil, flockRetry)
+		if now, s := t.Kernel.Now(), files.SystemOf(t.Kernel); t.Call.Resumed && now >= s.FlockTried+flockRetry {
+			host.PollWait(nil, flockRetry) // once for all that wait
+			s.FlockTried = now
 		}
 		files.Of(t).Call.Hold(h)
 		w := task.Wait{Deadline: t.Kernel.After(flockRetry)}

@@ -100,10 +100,12 @@ func (c *Config) rootMade() bool { return c.NewRoot != nil || c.Replay != nil ||
 
 // A System is what the kernel knows of files.
 type System struct {
-	Config  Config
-	Inodes  inodeTable
-	Root    rootDir
-	Private privateDir
+	// FlockTried is when the host was last given time to let a lock of flock(2) go that the guest waits for.
+	FlockTried int64
+	Config     Config
+	Inodes     inodeTable
+	Root       rootDir
+	Private    privateDir
 	// user is who runs cgemu, or did when the run was recorded: his files are the guest's own. isolated says that
 	// nothing tells who it is.
 	user     vfs.MemOptions
