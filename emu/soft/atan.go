@@ -10,8 +10,8 @@ var (
 	piQuarter = wide{exp: -1, m: pi.m}
 )
 
-// Fpatan executes FPATAN on y in ST(1) and x in ST(0): the angle of the point (x, y).
-func Fpatan(y, x F80, cw uint16) Result {
+// fpatan is Fpatan with all bits.
+func fpatan(y, x F80, cw uint16) Result {
 	cx, cy := x.class(), y.class()
 	if cx >= nan || cy >= nan {
 		return quieten(x, y)

@@ -15,9 +15,8 @@ var (
 	twoLog2eInternal = wide{exp: 1, m: log2eInternal.m}
 )
 
-// F2xm1 executes F2XM1 on ST(0): 2^x - 1. The SDM leaves the result undefined
-// for |x| > 1; the reference returns x.
-func F2xm1(x F80, cw uint16) Result {
+// f2xm1 is F2xm1 with all bits.
+func f2xm1(x F80, cw uint16) Result {
 	switch x.class() {
 	case nan, unsupported:
 		return quieten(x)
@@ -82,8 +81,8 @@ func expm1(x wide) wide {
 	return makeWide(x.neg, x.exp+1, x.m.mul128(sum))
 }
 
-// Fyl2x executes FYL2X on y in ST(1) and x in ST(0): y * log2(x).
-func Fyl2x(y, x F80, cw uint16) Result {
+// fyl2x is Fyl2x with all bits.
+func fyl2x(y, x F80, cw uint16) Result {
 	cx, cy := x.class(), y.class()
 	switch {
 	case cx >= nan || cy >= nan:
@@ -116,8 +115,8 @@ func Fyl2x(y, x F80, cw uint16) Result {
 	return r.denormals(cw, x, y)
 }
 
-// Fyl2xp1 executes FYL2XP1 on y in ST(1) and x in ST(0): y * log2(x+1).
-func Fyl2xp1(y, x F80, cw uint16) Result {
+// fyl2xp1 is Fyl2xp1 with all bits.
+func fyl2xp1(y, x F80, cw uint16) Result {
 	cx, cy := x.class(), y.class()
 	switch {
 	case cx >= nan || cy >= nan:

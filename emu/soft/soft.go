@@ -23,7 +23,8 @@
 // for every special operand and nearly every other, else their last bit
 // differs: README.md has the rates. They are computed to more than 110 bits,
 // but for the steps where the reference is known to round to its 67, and
-// rounded as the control word says.
+// rounded as the control word says; for most operands fewer bits decide, by
+// routines that generated code calls, too (routines.go).
 //
 // Invalid operands do not lead to an error: as in hardware the Result has a
 // flag and a default value.

@@ -5,8 +5,8 @@ import "sync"
 // trig.go: FSIN, FCOS, FSINCOS, FPTAN. SDM Vol. 2, the entry of each mnemonic;
 // the reduction: Vol. 1, "Approximation of Pi".
 
-// Fsin executes FSIN on ST(0).
-func Fsin(x F80, cw uint16) Result {
+// fsin is Fsin with all bits.
+func fsin(x F80, cw uint16) Result {
 	r, done := trigSpecial(x)
 	switch {
 	case done:
@@ -19,8 +19,8 @@ func Fsin(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// Fcos executes FCOS on ST(0).
-func Fcos(x F80, cw uint16) Result {
+// fcos is Fcos with all bits.
+func fcos(x F80, cw uint16) Result {
 	r, done := trigSpecial(x)
 	switch {
 	case done:
@@ -33,9 +33,8 @@ func Fcos(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// Fsincos executes FSINCOS on ST(0): Value is the sine, Pushed the cosine. C1
-// tells how the cosine was rounded.
-func Fsincos(x F80, cw uint16) Result {
+// fsincos is Fsincos with all bits.
+func fsincos(x F80, cw uint16) Result {
 	r, done := trigSpecial(x)
 	switch {
 	case done:
@@ -52,8 +51,8 @@ func Fsincos(x F80, cw uint16) Result {
 	return r.denormals(cw, x)
 }
 
-// Fptan executes FPTAN on ST(0): Value is the tangent, Pushed is 1.
-func Fptan(x F80, cw uint16) Result {
+// fptan is Fptan with all bits.
+func fptan(x F80, cw uint16) Result {
 	r, done := trigSpecial(x)
 	switch {
 	case done:
