@@ -26,6 +26,8 @@ func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
 		return e.stubs.cpuid, 0
 	case g.Op == x86.RDTSC || g.Op == x86.RDTSCP:
 		return e.stubs.rdtsc, 0
+	case g.X87:
+		return e.x87Function(g), 0
 	}
 	return e.approximated(&g.Insn)
 }
@@ -37,6 +39,9 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	if routine == 0 {
 		e.emitExit(e.jmp(0), x)
 		return
+	}
+	if g.X87 {
+		e.emitNeedX87()
 	}
 	if lanes > 0 {
 		e.emitStoreLanes(g, lanes)
@@ -56,8 +61,9 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	e.emitJump(g.Next())
 }
 
-// emitAnswerRoutines emits both. They are entered with the guest's RAX and RDX in slotA and slotB, and in RDX where the
-// block goes on; without an answer they go back to the jump in front of that.
+// emitAnswerRoutines emits both, those that approximate, and those for x87's functions. They are entered with the
+// guest's RAX and RDX in slotA and slotB, and in RDX where the block goes on; without an answer they go back to the
+// jump in front of that.
 func (e *Engine) emitAnswerRoutines() {
 	e.stubs.cpuid = e.pos
 	e.store(slotTmp, x86.RDX)
@@ -99,7 +105,8 @@ func (e *Engine) emitAnswerRoutines() {
 	e.load(x86.RAX, slotA)
 	e.load(x86.RDX, slotB)
 	e.jmpTo(slotTmp)
-	e.stubs.end = e.pos
+	e.emitApproximationRoutines()
+	e.emitX87Functions()
 }
 
 const opCmp = 0x3b
@@ -127,6 +134,7 @@ func (e *Engine) noteAnswer(g *ginsn, c *emu.CPU, asked [2]uint32) {
 			e.timeBefore = c.Regs[emu.RDX]<<32 + c.Regs[emu.RAX] - uint64(e.pending())
 		}
 	default:
+		e.knowX87(g.Op)
 		if _, lanes := e.approximated(&g.Insn); lanes > 0 && e.get(stApproximations) == 0 {
 			e.set(stApproximations, tableAddr(approximations()))
 		}

@@ -353,7 +353,6 @@ func (e *Engine) emitStubs() {
 	e.jmp(e.stubs.mismatch)
 	e.stubs.end = e.pos
 	e.emitAnswerRoutines()
-	e.emitApproximationRoutines()
 	if e.mmx {
 		e.emitX87Routines()
 	}

@@ -85,6 +85,14 @@ const (
 	// lanes of an approximation.
 	stApproximations = 0x3a8
 	stLanes          = 0x3c0
+	// What code for FSIN and its like works with (x87_amd64.s): the control word, where generated code goes on,
+	// operands and results, what is to be added to these; and the addresses of routines, 0 before Go knows that
+	// somebody asks.
+	stX87Control  = 0x3e0
+	stX87Back     = 0x3e8
+	stX87Operands = 0x3f0
+	stX87Rests    = 0x410
+	stX87Routines = 0x420
 	// stSimStack is where the stack of simulating routines ends, which grows down from there.
 	stSimStack = 0x800
 	// stMeters has the instructions executed, once the engine meters them, in parts: one part would

@@ -21,7 +21,8 @@ type stubs struct {
 	rdtsc     int
 	rcp       int // approximates RCPPS, rsqrt RSQRTPS (approximateroutine.go)
 	rsqrt     int
-	toX87     int // changes from MMX to the guest's x87, fromX87 back (mmx.go)
+	x87       [len(x87Functions)]int // FSIN and its like (x87function.go)
+	toX87     int                    // changes from MMX to the guest's x87, fromX87 back (mmx.go)
 	fromX87   int
 	loadMMX   int // where that begins to load what is in MMX
 	endX87    int
