@@ -38,7 +38,7 @@ var allowed = map[string]string{
 	"internal/glob":      "",
 	"internal/funcwatch": "dwarfmap emu emu/mem internal/glob",
 	"internal/jitnames":  "",
-	"internal/profiler":  "cachesim cgout dwarfmap emu emu/callgraph emu/mem emu/x86 internal/funcwatch internal/jitnames",
+	"internal/profiler":  "cachesim cgout dwarfmap emu emu/callgraph emu/mem emu/x86 internal/funcwatch internal/jitnames internal/numbering",
 	"internal/enginelog": "emu emu/x86",
 	"loader":             "emu emu/mem",
 	// The kernel: each of its packages imports only those above it in this list.

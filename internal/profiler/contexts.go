@@ -8,6 +8,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/internal/funcwatch"
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // CallersOf is how many callers tell functions apart that a pattern names (see Regions). Of several patterns that do,
@@ -28,9 +29,8 @@ func (cfg *Config) SeparatedBy() int {
 
 // contextNames are what the functions of contexts are called, by number.
 type contextNames struct {
-	cfg   *Config
-	list  []contextName
-	index map[contextName]uint32
+	cfg *Config
+	numbering.Table[contextName]
 	// lists has what contexts consist of, nil if functions are not told apart by their callers.
 	lists func(c callgraph.Context) []uint32
 	// suffixes has what is added to the names of functions in contexts.
@@ -51,18 +51,13 @@ type lastContext struct {
 }
 
 func newContextNames(cfg *Config) contextNames {
-	return contextNames{cfg: cfg, index: map[contextName]uint32{}, suffixes: map[callgraph.Context]string{}}
+	return contextNames{cfg: cfg, suffixes: map[callgraph.Context]string{}}
 }
 
 // number returns the number of a name.
 func (t *contextNames) number(n contextName) uint32 {
-	i, ok := t.index[n]
-	if !ok {
-		i = uint32(len(t.list))
-		t.index[n] = i
-		t.list = append(t.list, n)
-	}
-	return i
+	i, _ := t.Number(n)
+	return uint32(i)
 }
 
 // callersOf is how many callers tell a function of some name apart.
@@ -137,7 +132,7 @@ func (c *attribution) inlinedInContext(in *dwarfmap.Inlined, outer string, conte
 func (c *attribution) joinContext(names []string, context callgraph.Context) string {
 	t := &c.contexts
 	for _, i := range t.lists(context)[1:] {
-		n := t.list[i]
+		n := t.Value(int(i))
 		if n.at != 0 {
 			n.name = c.lateName(n.at, n.name)
 		}
@@ -158,7 +153,7 @@ func (c *attribution) lateIn(context callgraph.Context) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.contexts.lists(context)[1:], func(i uint32) bool {
-		at := c.contexts.list[i].at
+		at := c.contexts.Values()[i].at
 		if at == 0 {
 			return false
 		}
@@ -169,5 +164,5 @@ func (c *attribution) lateIn(context callgraph.Context) bool {
 
 // hasLate reports whether a context has callers that had no name at first: that may change.
 func (c *attribution) hasLate(context callgraph.Context) bool {
-	return slices.ContainsFunc(c.contexts.lists(context)[1:], func(i uint32) bool { return c.contexts.list[i].at != 0 })
+	return slices.ContainsFunc(c.contexts.lists(context)[1:], func(i uint32) bool { return c.contexts.Values()[i].at != 0 })
 }

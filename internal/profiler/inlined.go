@@ -5,6 +5,7 @@ import (
 	"github.com/cgemu/cgemu/dwarfmap"
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/callgraph"
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // A funcKey is a function that costs belong to: outer is what holds its code, without callers, in the function that is
@@ -47,21 +48,14 @@ func (c *attribution) function(k funcKey) cgout.Func {
 // Of the functions at an instruction, one inlined into the other, only the innermost one's entry gets a count: the
 // calls of those around it are made of the sums when the graph is taken.
 type inlineTable struct {
-	index map[funcKey]int
-	list  []funcKey
-	sums  []uint64 // of list[i]: how often it was entered, and width counts, from i*(width+1) on
+	functions numbering.Table[funcKey]
+	sums      []uint64 // of function i: how often it was entered, and width counts, from i*(width+1) on
 }
 
 // of returns the sums of a function.
 func (t *inlineTable) of(k funcKey, width int) []uint64 {
-	i, ok := t.index[k]
-	if !ok {
-		if t.index == nil {
-			t.index = map[funcKey]int{}
-		}
-		i = len(t.list)
-		t.index[k] = i
-		t.list = append(t.list, k)
+	i, isNew := t.functions.Number(k)
+	if isNew {
 		t.sums = append(t.sums, make([]uint64, width+1)...)
 	}
 	return t.sums[i*(width+1) : (i+1)*(width+1)]
@@ -89,8 +83,8 @@ func (c *attribution) enterInlined(k funcKey, va, n uint64) {
 // addInlinedCalls adds the calls of inlined functions to a graph.
 func (c *attribution) addInlinedCalls(graph *cgout.CallGraph) {
 	t := &c.inlines
-	for i, k := range t.list {
-		width := len(t.sums) / len(t.list)
+	for i, k := range t.functions.Values() {
+		width := len(t.sums) / t.functions.Len()
 		sums := t.sums[i*width : (i+1)*width]
 		entered := sums[0]
 		for k.in != nil {

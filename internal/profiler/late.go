@@ -8,6 +8,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/internal/jitnames"
+	"github.com/cgemu/cgemu/internal/numbering"
 )
 
 // maxLate is how many addresses and pairs of them an attribution keeps until names may be known: some 40 MB with all
@@ -17,12 +18,10 @@ const maxLate = 1 << 18
 // A lateTable has what was counted of code in no object, such as a JIT compiler's, that has no name yet, or of code
 // called by such. Such compilers may write their names as late as at the end of the program.
 type lateTable struct {
-	index map[lateCode]int
-	list  []lateCode
-	rows  []uint64 // of list[i], width from i*width on
-	calls map[lateCall]int
-	pairs []lateCall
-	sums  []uint64 // of pairs[i]: its calls and width counts, from i*(width+1) on
+	lines numbering.Table[lateCode]
+	rows  []uint64 // of line i, width from i*width on
+	calls numbering.Table[lateCall]
+	sums  []uint64 // of calls i: how many, and width counts, from i*(width+1) on
 }
 
 // A lateCode is a line of a function, or an instruction of one without a name.
@@ -39,37 +38,28 @@ type lateCall struct {
 	line, calleeLine int
 }
 
+// isFull reports whether there is no room for what has no number yet.
+func (t *lateTable) isFull() bool { return t.lines.Len()+t.calls.Len() >= maxLate }
+
 // code returns the row of a line, nil if there is no room for it.
 func (t *lateTable) code(k lateCode, width int) []uint64 {
-	i, ok := t.index[k]
-	if !ok {
-		if len(t.list)+len(t.pairs) >= maxLate {
-			return nil
-		}
-		if t.index == nil {
-			t.index = map[lateCode]int{}
-		}
-		i = len(t.list)
-		t.index[k] = i
-		t.list = append(t.list, k)
+	if t.isFull() && t.lines.Find(k) < 0 {
+		return nil
+	}
+	i, isNew := t.lines.Number(k)
+	if isNew {
 		t.rows = append(t.rows, make([]uint64, width)...)
 	}
 	return t.rows[i*width : (i+1)*width]
 }
 
-// call returns the sums of a pair, nil if there is no room for it.
+// call returns the sums of calls, nil if there is no room for them.
 func (t *lateTable) call(k lateCall, width int) []uint64 {
-	i, ok := t.calls[k]
-	if !ok {
-		if len(t.list)+len(t.pairs) >= maxLate {
-			return nil
-		}
-		if t.calls == nil {
-			t.calls = map[lateCall]int{}
-		}
-		i = len(t.pairs)
-		t.calls[k] = i
-		t.pairs = append(t.pairs, k)
+	if t.isFull() && t.calls.Find(k) < 0 {
+		return nil
+	}
+	i, isNew := t.calls.Number(k)
+	if isNew {
 		t.sums = append(t.sums, make([]uint64, width+1)...)
 	}
 	return t.sums[i*(width+1) : (i+1)*(width+1)]
@@ -107,14 +97,14 @@ func (c *attribution) settleInto(p *cgout.Profile, graph *cgout.CallGraph) {
 	c.addInlinedCalls(graph)
 	c.addJumps(graph)
 	t, width := &c.late, len(c.row)
-	for i, code := range t.list {
+	for i, code := range t.lines.Values() {
 		fn, row := c.function(code.fn), t.rows[i*width:(i+1)*width]
 		p.Add(code.file, fn.Name, code.line, row...)
 		if graph != nil {
 			graph.AddCost(fn, code.file, code.line, row...)
 		}
 	}
-	for i, k := range t.pairs {
+	for i, k := range t.calls.Values() {
 		sums := t.sums[i*(width+1) : (i+1)*(width+1)]
 		graph.AddCall(cgout.Call{
 			Caller: c.function(k.caller), File: k.file, Line: k.line, Callee: c.function(k.callee), CalleeLine: k.calleeLine, Count: sums[0], Counts: sums[1:],
