@@ -39,8 +39,30 @@ var benchPrograms = []benchProgram{
 	{"echo", []string{"/bin/echo", "hello"}, nil},
 }
 
+// longPrograms are the first four with five times the work or so: what is executed is nearly all that takes time.
+var longPrograms = []benchProgram{
+	{"bzip2", []string{"bzip2", "-9", "-c", "INPUT"}, func(path string) error { return writeText(path, 30_000_000) }},
+	{"perl", []string{"perl", "INPUT"}, longer("words.pl", "600000", "3000000", "fib(24)", "fib(27)")},
+	{"python3", []string{"python3", "INPUT"}, longer("objects.py", "600000", "3000000", "250000", "1250000", "fib(25)", "fib(28)")},
+	{"sqlite3", []string{"sqlite3", ":memory:", "-init", "INPUT", ".quit"}, longer("join.sql", "150000", "750000")},
+}
+
+// longer writes a script of testdata/bench with other numbers.
+func longer(script string, oldnew ...string) func(path string) error {
+	return func(path string) error {
+		text, err := os.ReadFile(filepath.Join("testdata/bench", script))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(strings.NewReplacer(oldnew...).Replace(string(text))), 0o600)
+	}
+}
+
 // writeWords writes 6 MB of text that compresses as prose does.
-func writeWords(path string) error {
+func writeWords(path string) error { return writeText(path, 6_000_000) }
+
+// writeText writes size bytes of such text.
+func writeText(path string, size int) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := make([][]byte, 4000)
 	for i := range words {
@@ -51,7 +73,7 @@ func writeWords(path string) error {
 		words[i] = append(w, ' ')
 	}
 	var text bytes.Buffer
-	for text.Len() < 6_000_000 {
+	for text.Len() < size {
 		text.Write(words[int(float64(len(words))*rng.Float64()*rng.Float64()*rng.Float64())])
 	}
 	return os.WriteFile(path, text.Bytes(), 0o600)
@@ -112,11 +134,31 @@ func benchTools(cgemu, profile string) []benchTool {
 
 // BenchmarkProgram runs real programs natively, under cgemu, and under Cachegrind and Callgrind where they are
 // installed. The metric to compare is cpu-ms, user and system time of the fastest run; wall-ms is how long that took.
-func BenchmarkProgram(b *testing.B) {
+func BenchmarkProgram(b *testing.B) { benchAll(b, benchPrograms, 4, benchTools) }
+
+// BenchmarkLong runs programs for longer, natively and under cgemu with what is kept.
+func BenchmarkLong(b *testing.B) {
+	benchAll(b, longPrograms, 1, func(cgemu, profile string) []benchTool {
+		tools := []benchTool{{"native", nil}}
+		for _, sim := range [][2]string{{"ir", "no no"}, {"caches", "yes no"}, {"caches+branches", "yes yes"}} {
+			caches, branches, _ := strings.Cut(sim[1], " ")
+			for _, calls := range []string{"no", "yes"} {
+				tools = append(tools, benchTool{sim[0] + map[string]string{"yes": "+calls"}[calls] + againSuffix, []string{
+					cgemu, "-q", "--cachegrind-out-file=" + profile, "--cache-sim=" + caches, "--branch-sim=" + branches, "--call-graph=" + calls,
+				}})
+			}
+		}
+		return tools
+	})
+}
+
+// benchAll runs programs by each tool that is installed: by those that have code from runs before so many times first,
+// after which hardly anything new is kept.
+func benchAll(b *testing.B, programs []benchProgram, before int, toolsOf func(cgemu, profile string) []benchTool) {
 	dir := b.TempDir()
 	b.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	tools := benchTools(buildCommand(b, dir), filepath.Join(dir, "out"))
-	for _, p := range benchPrograms {
+	tools := toolsOf(buildCommand(b, dir), filepath.Join(dir, "out"))
+	for _, p := range programs {
 		path, err := realPath(p.args[0])
 		if err != nil {
 			b.Logf("%s is not installed", p.args[0])
@@ -141,7 +183,7 @@ func BenchmarkProgram(b *testing.B) {
 			b.Run(fmt.Sprintf("prog=%s/tool=%s", p.name, tool.name), func(b *testing.B) {
 				argv := append(append([]string{}, tool.prefix...), args...)
 				if strings.HasSuffix(tool.name, againSuffix) {
-					for range 4 { // after which nothing new is kept
+					for range before {
 						require.NoError(b, exec.Command(argv[0], argv[1:]...).Run())
 					}
 				}
