@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -291,7 +292,7 @@ func TestOtherProcesses(t *testing.T) {
 		t.Skip(err)
 	}
 	guest := program(t, "guest")
-	command := func() *cgemu.Cmd { return cgemu.Command("sh", "-c", guest+"; exit 0") }
+	command := func() *cgemu.Cmd { return cgemu.Command("sh", "-c", `"$0"; exit 0`, guest) }
 	inPackage(t)
 	*update = true
 	defer func() { *update = false }()
@@ -360,7 +361,7 @@ func TestCache(t *testing.T) {
 	sum, err := os.ReadFile(filepath.Join(here, "go.sum"))
 	require.NoError(t, err)
 	text := strings.Replace(string(mod), "module github.com/cgemu/cgemu", "module example.org/cached\n\nrequire github.com/cgemu/cgemu v0.0.0", 1)
-	write("go.mod", text+"\nreplace github.com/cgemu/cgemu => "+here+"\n")
+	write("go.mod", text+"\nreplace github.com/cgemu/cgemu => "+strconv.Quote(here)+"\n")
 	write("go.sum", string(sum))
 	write("data.txt", "some data\n")
 	write("cached_test.go", `package cached

@@ -265,7 +265,7 @@ func TestInstall(t *testing.T) {
 		{"0.0.1", "", url, 1, "install.sh: cannot download " + url + "/v0.0.1/cgemu_0.0.1_linux_amd64.tar.gz"},
 	} {
 		dir := t.TempDir()
-		status, out := runScript(t, dir, fmt.Sprintf("%s %s inside", script, tt.version), []string{
+		status, out := runScript(t, dir, fmt.Sprintf("'%s' %s inside", script, tt.version), []string{
 			"PATH=" + os.Getenv("PATH"), "CGEMU_RELEASES=" + tt.url, "CGEMU_SHA256=" + tt.sum,
 		})
 		require.Equal(t, tt.status, status, out)
@@ -311,7 +311,7 @@ func TestInstallElsewhere(t *testing.T) {
 		dir := t.TempDir()
 		uname := fmt.Sprintf("#!/bin/sh\n[ $1 = -s ] && echo %s || echo %s\n", names[at.String()][0], names[at.String()][1])
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "uname"), []byte(uname), 0o755))
-		status, said := runScript(t, dir, script+" "+version.Next+" 'in a directory'", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CGEMU_RELEASES=" + server.URL})
+		status, said := runScript(t, dir, "'"+script+"' "+version.Next+" 'in a directory'", []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CGEMU_RELEASES=" + server.URL})
 		require.Zero(t, status, said)
 		require.Equal(t, "this is "+at.String()+"\n", said)
 		require.FileExists(t, filepath.Join(dir, "in a directory", "man", "man1", "cgemu.1"))

@@ -19,13 +19,16 @@ import (
 	"github.com/cgemu/cgemu/cgout"
 )
 
+// schema compiles the schema under an absolute URL: a relative one is a file of the working directory, which jsonschema
+// does not find again if the directory's path has blanks.
 func schema(tb testing.TB) *jsonschema.Schema {
+	const url = "https://cgemu.example/profile.schema.json"
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(annotate.Schema))
 	require.NoError(tb, err)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	require.NoError(tb, c.AddResource("profile.schema.json", doc))
-	s, err := c.Compile("profile.schema.json")
+	require.NoError(tb, c.AddResource(url, doc))
+	s, err := c.Compile(url)
 	require.NoError(tb, err)
 	return s
 }
