@@ -13,7 +13,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cgemu/cgemu/internal/testhost"
 )
+
+func TestMain(m *testing.M) {
+	testhost.Settle()
+	os.Exit(m.Run())
+}
 
 func needELF(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "freebsd" {
