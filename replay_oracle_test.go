@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,13 +59,10 @@ func main() {
 }
 `
 
-// newJail makes a directory that has nothing but cgemu, for those who may make it their root.
+// newJail makes a directory that has nothing but cgemu.
 func newJail(t *testing.T) string {
 	if !oracles {
 		t.Skip("with the tag oracles")
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("chroot(2) is root's")
 	}
 	jail := t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(jail, "cgemu"), "./cmd/cgemu")
@@ -99,10 +97,15 @@ func replay(t *testing.T, jail, work, run string, between func(), record ...stri
 	cmd.Dir = work
 	want = outcome(t, cmd)
 	between()
-	// A namespace of its own has the mounts that the emptied directory needs, until the process ends.
-	script := `mount -t proc proc "$0/proc" && mount -t tmpfs dev "$0/dev" && mknod "$0/dev/null" c 1 3 &&
-		exec chroot "$0" /cgemu --replay=/run.tar --cachegrind-out-file=/tmp/%p`
-	got = outcome(t, exec.Command("unshare", "--mount", "--net", "sh", "-c", script, jail))
+	// A namespace of its own has the mounts that the emptied directory needs, until the process ends. Anyone may make it as
+	// root of a namespace of users, who mounts the /proc of one of processes, and makes no devices.
+	script := `mount -t proc proc "$0/proc" && mount -t tmpfs dev "$0/dev" && : >"$0/dev/null" && mount --bind /dev/null "$0/dev/null" &&
+		PATH=$PATH:/usr/sbin exec chroot "$0" /cgemu --replay=/run.tar --cachegrind-out-file=/tmp/%p`
+	isolated := []string{"--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", script, jail}
+	if os.Geteuid() != 0 {
+		isolated = slices.Insert(isolated, 0, "--map-root-user")
+	}
+	got = outcome(t, exec.Command("unshare", isolated...))
 	names, err := os.ReadDir(profiles)
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
