@@ -87,13 +87,13 @@ func (e *Engine) gatherBlock(t *tb) {
 			continue
 		}
 		if k := e.take(int(r.counter)); k != 0 {
-			e.gatherEvent(t, int(r.insn), emu.Ir, int64(k))
+			e.gatherEvent(t, t.addr(int(r.insn)), emu.Ir, int64(k))
 		}
 	}
 	for _, m := range t.ownCounters() {
 		for behind := range 1 + b2i(m.two) {
 			if k := e.takeOwn(int(m.counter) + behind); k != 0 {
-				e.gatherEvent(t, int(m.insn), m.event+emu.Event(behind), int64(k))
+				e.gatherEvent(t, t.addr(int(m.insn)), m.event+emu.Event(behind), int64(k))
 			}
 		}
 	}
@@ -144,18 +144,18 @@ func (e *Engine) sumInsn(t *tb, i int, n int64) {
 	}
 }
 
-// tally adds n events of t's instruction i that no counter has.
-func (e *Engine) tally(t *tb, i int, ev emu.Event, n int64) {
-	e.gatherEvent(t, i, ev, n)
+// tally adds n events of t's instruction at pc that no counter has.
+func (e *Engine) tally(t *tb, pc emu.Addr, ev emu.Event, n int64) {
+	e.gatherEvent(t, pc, ev, n)
 	if e.calls != nil && t.cache.counting == emu.CountAll && e.Events.Has(ev) {
 		e.calls.add(ev, n)
 	}
 }
 
-// gatherEvent adds n events of t's instruction i.
-func (e *Engine) gatherEvent(t *tb, i int, ev emu.Event, n int64) {
+// gatherEvent adds n events of t's instruction at pc.
+func (e *Engine) gatherEvent(t *tb, pc emu.Addr, ev emu.Event, n int64) {
 	if t.cache.counting == emu.CountAll && e.Events.Has(ev) {
-		e.gatherAt(t, t.addr(i), ev, n)
+		e.gatherAt(t, pc, ev, n)
 	}
 }
 

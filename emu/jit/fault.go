@@ -219,7 +219,7 @@ func (e *Engine) revokeGuarded(t *tb, i int, pc emu.Addr) {
 	refs, simulated := e.refsOf(g)
 	for _, r := range refs[:simulated] {
 		if r.Guard != x86.Always && guest.Happens(e.cpu, &g.Insn, r.Ref) {
-			e.countRef(t, i, r.Ref, -1)
+			e.countRef(t, pc, r.Ref, -1)
 		}
 	}
 }
@@ -233,22 +233,24 @@ func (e *Engine) revokeEvents(t *tb, i int, g *ginsn, f emu.Fault) {
 	}
 	refs, simulated := e.refsOf(g)
 	n, _ := hooks.ReferencesBefore(refs, f)
+	pc := t.addr(i)
 	for k, r := range refs {
 		counted := r.Guard != x86.Always && k < simulated
 		switch {
 		case k < n && !counted:
-			e.countRef(t, i, r.Ref, 1)
+			e.countRef(t, pc, r.Ref, 1)
 		case k >= n && counted:
-			e.countRef(t, i, r.Ref, -1)
+			e.countRef(t, pc, r.Ref, -1)
 		}
 	}
 }
 
 // revokePlan takes back what an instruction counts always, but for its execution.
 func (e *Engine) revokePlan(t *tb, i int) {
+	pc := t.addr(i)
 	for _, p := range e.plans[t.insn(i).plan] {
 		if p.event != emu.Ir {
-			e.tally(t, i, p.event, -p.times)
+			e.tally(t, pc, p.event, -p.times)
 		}
 	}
 }
@@ -279,10 +281,10 @@ func (e *Engine) adjustForStop(t *tb, i int, again bool) {
 		if int(r.insn) == i && r.outside {
 			e.examine(t, i)
 			e.storeCPU(e.cpu, t.addr(i))
-			e.repeated(e.cpu, t, i, &e.examined, e.get(slotC), true)
+			e.repeated(e.cpu, t, &e.examined, e.get(slotC), true)
 		} else if int(r.insn) == i {
 			n := int64(e.get(slotC) - e.get(stRegs+8*emu.RCX))
-			e.tally(t, i, emu.Ir, n)
+			e.tally(t, t.addr(i), emu.Ir, n)
 			e.executed += n
 		}
 	}

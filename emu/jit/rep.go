@@ -92,7 +92,7 @@ func (e *Engine) repeatLong(c *emu.CPU, x *exit) (emu.Addr, *emu.Stop) {
 		e.storeCPU(c, x.rip)
 		ends := c.Regs[emu.RCX] == 0 || hooks.EndsByCondition(&g.Inst, c.Flags&emu.FlagZF != 0)
 		e.charge(x.rip, before, c.Regs[emu.RCX], ends)
-		e.repeated(c, x.t, int(x.insn), g, before, !ends)
+		e.repeated(c, x.t, g, before, !ends)
 		if ends {
 			e.resume = x.resume()
 			return x.rip, nil
@@ -190,7 +190,7 @@ func (e *Engine) emulateRepeated(c *emu.CPU, g *ginsn, x *exit) (emu.Addr, *emu.
 		f := e.machine.Execute(c, &g.Insn)
 		again := f == nil && c.RIP == g.PC
 		e.charge(x.rip, before&mask, c.Regs[emu.RCX]&mask, f == nil && !again)
-		e.repeated(c, x.t, int(x.insn), g, before, f != nil || again)
+		e.repeated(c, x.t, g, before, f != nil || again)
 		if f != nil {
 			c.Flags = flags
 			return x.rip, stopFault(*f)
@@ -205,22 +205,22 @@ func (e *Engine) emulateRepeated(c *emu.CPU, g *ginsn, x *exit) (emu.Addr, *emu.
 	}
 }
 
-// repeated counts and simulates iterations of a REP instruction that have been made: RCX was before in front of
-// them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
-func (e *Engine) repeated(c *emu.CPU, t *tb, i int, g *ginsn, before uint64, unfinished bool) {
+// repeated counts and simulates iterations of the REP instruction g of t that have been made: RCX was before in front
+// of them. unfinished says that the instruction did not end behind them: a fault did, or more are to come.
+func (e *Engine) repeated(c *emu.CPU, t *tb, g *ginsn, before uint64, unfinished bool) {
 	it := hooks.IterationsOf(&g.Inst, c, before, unfinished)
-	e.tally(t, i, emu.Reps, int64(it.N))
+	e.tally(t, g.PC, emu.Reps, int64(it.N))
 	extra := it.Ir(&e.Config)
-	e.tally(t, i, emu.Ir, int64(extra))
+	e.tally(t, g.PC, emu.Ir, int64(extra))
 	e.executed += int64(extra)
 	if e.details() {
-		e.tally(t, i, emu.Bc, int64(it.Branches(func(taken bool) { e.condBranch(t, i, taken) })))
-		e.repeatedRefs(c, t, i, g, it.N)
+		e.tally(t, g.PC, emu.Bc, int64(it.Branches(func(taken bool) { e.condBranch(t, g.PC, taken) })))
+		e.repeatedRefs(c, t, g, it.N)
 	}
 }
 
-// repeatedRefs counts and simulates the references of n iterations, which have been made.
-func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
+// repeatedRefs counts and simulates the references of n iterations of g, which have been made.
+func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, g *ginsn, n uint64) {
 	if n == 0 {
 		return
 	}
@@ -233,7 +233,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
 	for k, r := range refs {
 		at[k] = guest.RefAddr(c, &g.Insn, r) - emu.Addr(int64(n)*step)
 		for _, ev := range hooks.EventsOf(r) {
-			e.tally(t, i, ev, int64(n))
+			e.tally(t, g.PC, ev, int64(n))
 		}
 	}
 	if !e.sim.caches || t.cache.counting == emu.CountOff {
@@ -242,7 +242,7 @@ func (e *Engine) repeatedRefs(c *emu.CPU, t *tb, i int, g *ginsn, n uint64) {
 	for n > 0 {
 		missed := false
 		for k, r := range refs {
-			missed = e.dataRef(t, i, at[k], r) || missed
+			missed = e.dataRef(t, g.PC, at[k], r) || missed
 		}
 		run := uint64(1)
 		if !missed {

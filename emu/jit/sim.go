@@ -323,8 +323,8 @@ func (e *Engine) refer(c *stampCache, a uint64, size int) (missed bool) {
 	return missed
 }
 
-// dataRef simulates a data reference of instruction i of t, and reports whether it missed D1.
-func (e *Engine) dataRef(t *tb, i int, a emu.Addr, r x86.Ref) (missed bool) {
+// dataRef simulates a data reference of the instruction of t at pc, and reports whether it missed D1.
+func (e *Engine) dataRef(t *tb, pc, a emu.Addr, r x86.Ref) (missed bool) {
 	if !e.sim.caches || t.cache.counting == emu.CountOff || a >= e.mem.Limit() {
 		return false
 	}
@@ -333,9 +333,9 @@ func (e *Engine) dataRef(t *tb, i int, a emu.Addr, r x86.Ref) (missed bool) {
 		return false
 	}
 	l1, last := missEvents(r.Kind)
-	e.tally(t, i, l1, 1)
+	e.tally(t, pc, l1, 1)
 	if e.refer(&e.sim.ll, uint64(a), size) {
-		e.tally(t, i, last, 1)
+		e.tally(t, pc, last, 1)
 	}
 	return true
 }
@@ -348,16 +348,16 @@ func missEvents(k x86.RefKind) (l1, ll emu.Event) {
 	return emu.D1mr, emu.DLmr
 }
 
-// condBranch simulates a conditional branch of instruction i of t.
-func (e *Engine) condBranch(t *tb, i int, taken bool) {
+// condBranch simulates a conditional branch of the instruction of t at pc.
+func (e *Engine) condBranch(t *tb, pc emu.Addr, taken bool) {
 	if !e.sim.branches || t.cache.counting == emu.CountOff {
 		return
 	}
 	h := e.get(stHistory)
-	entry := e.arena.byteAt(e.sim.condEntry(t.addr(i)) + int(h))
+	entry := e.arena.byteAt(e.sim.condEntry(pc) + int(h))
 	predicted := *entry >= 2
 	if predicted != taken {
-		e.tally(t, i, emu.Bcm, 1)
+		e.tally(t, pc, emu.Bcm, 1)
 	}
 	switch {
 	case taken:

@@ -24,7 +24,7 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 	e.storeCPU(c, x.rip)
 	e.set(stCounted, 0)
 	if x.kind == exitRepeated {
-		e.repeated(c, x.t, int(x.insn), g, e.get(slotC), false)
+		e.repeated(c, x.t, g, e.get(slotC), false)
 	} else {
 		e.refs = guest.References(c, &g.Insn, e.refs[:0])
 		made := 0
@@ -32,41 +32,41 @@ func (e *Engine) outsideRefs(c *emu.CPU, x *exit) emu.Addr {
 			made = int(e.get(stElement))
 			for _, r := range e.refs[:made] { // they count, too, where they do not happen always
 				if r.Guard != x86.Always {
-					e.countRef(x.t, int(x.insn), r.Ref, 1)
+					e.countRef(x.t, x.rip, r.Ref, 1)
 				}
 			}
 		}
 		e.simulated = made + e.reachable(c, &g.Insn, e.refs[made:])
-		e.simulateRefs(x.t, int(x.insn), e.refs[made:e.simulated])
+		e.simulateRefs(x.t, x.rip, e.refs[made:e.simulated])
 		if e.simulated < len(e.refs) {
-			e.attemptedRef(x.t, int(x.insn), e.refs[e.simulated])
+			e.attemptedRef(x.t, x.rip, e.refs[e.simulated])
 		}
 	}
 	e.resume = x.resume()
 	return x.rip
 }
 
-// simulateRefs simulates references of instruction i of t, and counts those that do not happen always.
-func (e *Engine) simulateRefs(t *tb, i int, refs []hooks.Reference) {
+// simulateRefs simulates references of the instruction of t at pc, and counts those that do not happen always.
+func (e *Engine) simulateRefs(t *tb, pc emu.Addr, refs []hooks.Reference) {
 	for _, r := range refs {
 		if r.Guard != x86.Always {
-			e.countRef(t, i, r.Ref, 1)
+			e.countRef(t, pc, r.Ref, 1)
 		}
-		e.dataRef(t, i, r.Addr, r.Ref)
+		e.dataRef(t, pc, r.Addr, r.Ref)
 	}
 }
 
 // attemptedRef simulates a reference that faults, or one of a locked instruction in front of that.
-func (e *Engine) attemptedRef(t *tb, i int, r hooks.Reference) {
+func (e *Engine) attemptedRef(t *tb, pc emu.Addr, r hooks.Reference) {
 	if guest.Readable(e.mem, r) {
-		e.dataRef(t, i, r.Addr, r.Ref)
+		e.dataRef(t, pc, r.Addr, r.Ref)
 	}
 }
 
-// countRef counts a reference of instruction i of t so many times.
-func (e *Engine) countRef(t *tb, i int, r x86.Ref, times int64) {
+// countRef counts a reference of the instruction of t at pc so many times.
+func (e *Engine) countRef(t *tb, pc emu.Addr, r x86.Ref, times int64) {
 	for _, ev := range hooks.EventsOf(r) {
-		e.tally(t, i, ev, times)
+		e.tally(t, pc, ev, times)
 	}
 }
 

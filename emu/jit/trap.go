@@ -75,20 +75,20 @@ func (e *Engine) emulateCounted(c *emu.CPU, g *ginsn, x *exit) *emu.Fault {
 	refs := guest.References(was, &g.Insn, e.refs[:0])
 	e.refs, e.simulated = refs[:0], 0
 	if f == nil {
-		e.simulateRefs(t, i, refs)
+		e.simulateRefs(t, g.PC, refs)
 		if hooks.LockedBranch(&g.Inst) {
-			e.condBranch(t, i, false)
+			e.condBranch(t, g.PC, false)
 		}
 		return nil
 	}
 	e.revokePlan(t, i)
 	n, found := hooks.ReferencesBefore(refs, *f)
 	for _, r := range refs[:n] {
-		e.countRef(t, i, r.Ref, 1)
-		e.attemptedRef(t, i, r)
+		e.countRef(t, g.PC, r.Ref, 1)
+		e.attemptedRef(t, g.PC, r)
 	}
 	if found {
-		e.attemptedRef(t, i, refs[n])
+		e.attemptedRef(t, g.PC, refs[n])
 	}
 	return f
 }
