@@ -86,9 +86,13 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 // shared handles a fault of code at arena offset pos that blocks share, or of a lookup that found nothing, where there
 // is another way to go on, and reports whether it was one.
 func (e *Engine) shared(pos int) bool {
+	load, loads := e.sim.load.after(pos)
+	store, stores := e.sim.store.after(pos)
 	switch resume, changing := e.changing(pos); {
-	case pos >= e.sim.probe && pos < e.sim.probed:
-		e.resume = e.sim.given // the instruction will fault itself
+	case loads:
+		e.resume = load
+	case stores:
+		e.resume = store
 	case e.unfilled():
 		e.resume = e.stubs.miss + int(e.get(stSigRIP))
 	case changing:

@@ -180,11 +180,33 @@ type simulation struct {
 	size      int // of all tables, rounded up to pages
 	// maxRef is the longest reference there is: longer ones count as that.
 	maxRef int
-	// fetch and data are the routines that simulate a reference (simroutine.go).
-	fetch, fetchLL, data int
-	// Between probe and probed data reads memory; if that faults, it gives up and goes on at
-	// given.
-	probe, probed, given int
+	// fetch, load and store are the routines that simulate a reference (simroutine.go).
+	fetch, fetchLL int
+	load, store    dataRoutine
+}
+
+// A dataRoutine simulates a data reference. Between probe and probed it reads memory; if that faults, it gives up and
+// goes on at given. One for stores writes to memory before, between touch and probe, and goes on at probe if that
+// faults.
+type dataRoutine struct{ entry, touch, probe, probed, given int }
+
+// after returns where the routine goes on after a fault at arena offset pos, and whether it is one that it expects.
+func (r *dataRoutine) after(pos int) (resume int, ok bool) {
+	switch {
+	case pos < r.touch || pos >= r.probed:
+		return 0, false
+	case pos < r.probe:
+		return r.probe, true
+	}
+	return r.given, true // the instruction will fault itself
+}
+
+// data returns the routine for a reference that does what k says.
+func (s *simulation) data(k x86.RefKind) int {
+	if k == x86.Read {
+		return s.load.entry
+	}
+	return s.store.entry
 }
 
 // waysMove reports whether there are tables of ways, which are as large as the guest's memory may be and whose

@@ -4,9 +4,11 @@ package jit
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
@@ -69,6 +71,35 @@ func TestCountingChanges(t *testing.T) {
 	n = m.events(codeAt)
 	require.Equal(t, []uint64{1, 1, 0, 0}, []uint64{n[emu.Ir], n[emu.Dr], n[emu.D1mr], n[emu.DLmr]})
 	require.EqualValues(t, 4*3, m.Executed(), "whatever is counted")
+}
+
+// TestNewPages stores to pages that are new: each takes one fault of the host, since it is not read first. A store to one
+// that may not be written to faults after its reference, as always.
+func TestNewPages(t *testing.T) {
+	const pages = 2048
+	m := newSimulator(t, `
+		89 07                 # again: mov [rdi], eax
+		48 81 c7 00 10 00 00  # add rdi, 4096
+		ff c9                 # dec ecx
+		75 f3                 # jnz again
+		0f 05                 # syscall
+		89 06                 # mov [rsi], eax`)
+	const at = dataAt + 1<<20
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + pages*emu.PageSize, Prot: mem.Read | mem.Write}, nil))
+	m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RSI] = uint64(at), pages, uint64(codeAt)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, after unix.Rusage
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &before))
+	m.run(emu.StopSyscall)
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &after))
+	require.Less(t, after.Minflt-before.Minflt, int64(pages+pages/2))
+	n := m.events(codeAt)
+	require.Equal(t, []uint64{pages, pages}, []uint64{n[emu.Dw], n[emu.D1mw]})
+
+	require.Equal(t, emu.StopFault, m.Run(m.cpu, emu.NoBudget).Reason)
+	n = m.events(codeAt + 15)
+	require.Equal(t, []uint64{1, 0, 1}, []uint64{n[emu.Ir], n[emu.Dw], n[emu.D1mw]})
 }
 
 // TestMarks stops in front of marked instructions, once each time they come.

@@ -362,7 +362,7 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 		l1, _ := missEvents(ref.kind)
 		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)) | e.missTotal(l1))
 		e.pushImm(int32(ref.size - 1))
-		e.call(e.sim.data)
+		e.call(e.sim.data(ref.kind))
 	}
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)

@@ -2,7 +2,10 @@
 
 package jit
 
-import "github.com/cgemu/cgemu/emu/x86"
+import (
+	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/x86"
+)
 
 // The routines that simulate a reference are called on a stack of their own, with, from the
 // top: the return address, the reference's size less 1, the address of two counters for the
@@ -19,21 +22,19 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
 	touchLL := e.emitTouchRoutine(&e.sim.ll)
-	e.sim.data = e.emitReference(&e.sim.d1, touchLL)
+	touchL1 := e.emitTouchRoutine(&e.sim.d1)
+	e.sim.load = e.emitReference(&e.sim.d1, touchL1, touchLL, false)
+	e.sim.store = e.emitReference(&e.sim.d1, touchL1, touchLL, true)
 	e.sim.fetch = e.emitFetchRoutine(&e.sim.i1)
-	e.sim.fetchLL = e.emitReference(nil, touchLL)
+	e.sim.fetchLL = e.emitReference(nil, 0, touchLL, false).entry
 }
 
 // emitReference generates the routine that makes a reference to l1, and to LL if it misses; without l1
-// it misses.
-func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
-	touchL1 := 0
-	if l1 != nil {
-		touchL1 = e.emitTouchRoutine(l1)
-	}
-	start := e.pos
-	for _, r := range routineRegs {
-		e.pushReg(r)
+// it misses. writes says that the instruction writes there.
+func (e *Engine) emitReference(l1 *stampCache, touchL1, touchLL int, writes bool) (r dataRoutine) {
+	r.entry = e.pos
+	for _, reg := range routineRegs {
+		e.pushReg(reg)
 	}
 	var out []int
 	wild := 0
@@ -44,10 +45,14 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 		e.compareLimit(x86.RAX)
 		wild = e.jcc(condAE, 0)
 		e.loadAt(x86.RCX, x86.RSP, argSize)
-		e.sim.probe = e.pos
+		r.touch = e.pos
+		if writes {
+			e.emitTouchPage()
+		}
+		r.probe = e.pos
 		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
 		e.byte(prefixGS, 0x80, 0x3c, 0x08, 0) // cmp byte gs:[rax+rcx], 0
-		e.sim.probed = e.pos
+		r.probed = e.pos
 		two := e.emitLines(&l1.simCache)
 		out = append(out, e.emitStamp(l1)...)
 		toLL := e.jmp(0)
@@ -68,7 +73,7 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 	if l1 != nil {
 		out = append(out, e.jmp(0))
 		e.link(wild, e.pos)
-		e.sim.given = e.pos
+		r.given = e.pos
 		e.storeImm32(stGiven, 1)
 	}
 	for _, site := range out {
@@ -78,7 +83,20 @@ func (e *Engine) emitReference(l1 *stampCache, touchLL int) int {
 		e.popReg(routineRegs[i])
 	}
 	e.byte(0xc2, 24, 0) // ret 24
-	return start
+	return r
+}
+
+// emitTouchPage writes nothing to the page of RAX, unless it was the last one that this wrote to: the host gives a page
+// that is new to whoever writes to it in one fault, and in two if it is read first. It loses RDX.
+func (e *Engine) emitTouchPage() {
+	e.movRR(x86.RDX, x86.RAX)
+	e.shiftRight(x86.RDX, log2(emu.PageSize))
+	e.byte(rexW(x86.RDX, 0), aluCMP<<3|3)
+	e.rip(x86.RDX, stTouched, 0)
+	same := e.short(opShortJE)
+	e.store(stTouched, x86.RDX)
+	e.byte(0xf0, prefixGS, 0x80, 0x08, 0) // lock or byte gs:[rax], 0
+	e.patchShort(same)
 }
 
 // compareLimit emits cmp r, [stLimit].

@@ -81,6 +81,7 @@ const (
 	// stored x87 since it was entered.
 	stX87Left  = 0x388
 	stX87Saved = 0x390
+	stTouched  = 0x398 // the number of the page that emitTouchPage wrote to last
 	// stApproximations is the address of the table of results, 0 before Go knows that somebody asks; stLanes has the
 	// lanes of an approximation.
 	stApproximations = 0x3a8
