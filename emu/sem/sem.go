@@ -19,6 +19,8 @@ type Machine struct {
 	// Piece is how many iterations of a repeated string instruction one Execute makes at most. If more are left, RIP is
 	// at the instruction again.
 	Piece uint64
+	// area is where XRSTOR reads to.
+	area []byte
 }
 
 // semantics executes one instruction on c, whose RIP is behind it. If it returns a fault, nothing has changed, with the
@@ -170,6 +172,12 @@ func (m *Machine) write(a emu.Addr, b []byte) *emu.Fault {
 	if n := m.Mem.Reachable(a, uint64(len(b)), mem.Write); n < uint64(len(b)) {
 		return accessFault(a, int(n), true)
 	}
+	return m.writeReachable(a, b)
+}
+
+// writeReachable is write for memory that has been found to be reachable, for which the host is asked how long a mapped
+// file is.
+func (m *Machine) writeReachable(a emu.Addr, b []byte) *emu.Fault {
 	if n := m.Mem.Write(a, b); n < len(b) {
 		return accessFault(a, n, true)
 	}

@@ -2,6 +2,7 @@ package sem
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/guest"
@@ -49,7 +50,7 @@ func (m *Machine) xsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	if f := m.read(a+emu.XOffHeader, bv[:]); f != nil {
 		return f
 	}
-	put := func(lo, hi int) *emu.Fault { return m.write(a+emu.Addr(lo), c.FP[lo:hi]) }
+	put := func(lo, hi int) *emu.Fault { return m.writeReachable(a+emu.Addr(lo), c.FP[lo:hi]) }
 	if rfbm&emu.XX87 != 0 {
 		if f := put(0, emu.XOffMXCSR); f != nil {
 			return f
@@ -70,13 +71,13 @@ func (m *Machine) xsave(c *emu.CPU, g *guest.Insn) *emu.Fault {
 	}
 	for _, part := range emu.XComponents {
 		if rfbm>>part.Number&1 != 0 {
-			if f := m.write(a+emu.Addr(part.Area), part.In(c.FP)); f != nil {
+			if f := m.writeReachable(a+emu.Addr(part.Area), part.In(c.FP)); f != nil {
 				return f
 			}
 		}
 	}
 	binary.LittleEndian.PutUint64(bv[:], binary.LittleEndian.Uint64(bv[:])&^rfbm|inUse(c.FP)&rfbm)
-	return m.write(a+emu.XOffHeader, bv[:])
+	return m.writeReachable(a+emu.XOffHeader, bv[:])
 }
 
 // xrstor implements XRSTOR's standard form.
@@ -86,7 +87,8 @@ func (m *Machine) xrstor(c *emu.CPU, g *guest.Insn) *emu.Fault {
 		return generalProtection()
 	}
 	rfbm := m.requested(c)
-	img, fresh := make([]byte, emu.XAreaSize(rfbm)), new(emu.XState)
+	m.area = slices.Grow(m.area[:0], emu.XAreaSize(rfbm))[:emu.XAreaSize(rfbm)]
+	img, fresh := m.area, new(emu.XState)
 	fresh.Reset()
 	if f := m.read(a, img); f != nil {
 		return f
