@@ -140,11 +140,10 @@ func BenchmarkProgram(b *testing.B) { benchAll(b, benchPrograms, 4, benchTools) 
 func BenchmarkLong(b *testing.B) {
 	benchAll(b, longPrograms, 1, func(cgemu, profile string) []benchTool {
 		tools := []benchTool{{"native", nil}}
-		for _, sim := range [][2]string{{"ir", "no no"}, {"caches", "yes no"}, {"caches+branches", "yes yes"}} {
-			caches, branches, _ := strings.Cut(sim[1], " ")
-			for _, calls := range []string{"no", "yes"} {
-				tools = append(tools, benchTool{sim[0] + map[string]string{"yes": "+calls"}[calls] + againSuffix, []string{
-					cgemu, "-q", "--cachegrind-out-file=" + profile, "--cache-sim=" + caches, "--branch-sim=" + branches, "--call-graph=" + calls,
+		for _, sim := range []struct{ name, caches, branches string }{{"ir", "no", "no"}, {"caches", "yes", "no"}, {"caches+branches", "yes", "yes"}} {
+			for _, calls := range []struct{ name, record string }{{"", "no"}, {"+calls", "yes"}} {
+				tools = append(tools, benchTool{sim.name + calls.name + againSuffix, []string{
+					cgemu, "-q", "--cachegrind-out-file=" + profile, "--cache-sim=" + sim.caches, "--branch-sim=" + sim.branches, "--call-graph=" + calls.record,
 				}})
 			}
 		}

@@ -107,7 +107,7 @@ func (b *callgrindWriter) functions() {
 		}
 	}
 	for _, i := range g.sortedCosts(&o) {
-		at, counts := &costKeys[i], g.costs.rowOf(int(i), g.events)
+		at, counts := &costKeys[i], g.costs.rowOf(i, g.events)
 		if allZero(counts) {
 			continue
 		}

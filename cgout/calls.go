@@ -15,8 +15,8 @@ import (
 // AddCost, AddCall and AddJump add up in any order; Costs, Calls and Jumps yield them in the order of files.
 type CallGraph struct {
 	events int
-	funcs  names[Func]
-	files  names[string]
+	funcs  numbering.Table[Func]
+	files  numbering.Table[string]
 	costs  sums[costKey]
 	calls  sums[callKey]
 	jumps  sums[jumpKey] // of two counts
@@ -81,7 +81,7 @@ type jumpKey struct {
 	conditional bool
 }
 
-// Functions and files have numbers in keys (names).
+// Functions and files are their numbers in keys.
 type costKey struct {
 	fn, file int32
 	line     int
@@ -94,39 +94,25 @@ type callKey struct {
 	inlined    bool
 }
 
-// names gives names numbers, from 0 on.
-type names[T comparable] struct {
-	numbering.Table[T]
-	last int32 // the one that was asked for last
-}
-
-func (n *names[T]) number(v T) int32 {
-	if int(n.last) >= n.Len() || n.Value(int(n.last)) != v {
-		i, _ := n.Number(v)
-		n.last = int32(i)
-	}
-	return n.last
-}
-
 // ranks returns for each number where its value comes in order.
-func (n *names[T]) ranks(compare func(a, b T) int) []int32 {
-	order, values := make([]int32, n.Len()), n.Values()
+func ranks[T comparable](of *numbering.Table[T], compare func(a, b T) int) []int {
+	order, values := make([]int, of.Len()), of.Values()
 	for i := range order {
-		order[i] = int32(i)
+		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int32) int { return compare(values[a], values[b]) })
-	ranks := make([]int32, len(order))
+	slices.SortFunc(order, func(a, b int) int { return compare(values[a], values[b]) })
+	ranks := make([]int, len(order))
 	for rank, i := range order {
-		ranks[i] = int32(rank)
+		ranks[i] = rank
 	}
 	return ranks
 }
 
 // An ordering compares keys of a graph as the values of their numbers compare.
-type ordering struct{ funcs, files []int32 }
+type ordering struct{ funcs, files []int }
 
 func (g *CallGraph) ordering() ordering {
-	return ordering{g.funcs.ranks(Func.compare), g.files.ranks(cmp.Compare)}
+	return ordering{ranks(&g.funcs, Func.compare), ranks(&g.files, cmp.Compare)}
 }
 
 func (o *ordering) costs(k, l *costKey) int {
@@ -170,16 +156,10 @@ func compareBools(a, b bool) int {
 type sums[K comparable] struct {
 	keys numbering.Table[K]
 	rows []uint64 // of key i: width of them from i*width on
-	last int      // the one that was added to last
 }
 
 // row returns the row of key, which it has from now on.
-func (s *sums[K]) row(key K, width int) []uint64 {
-	if s.last >= s.keys.Len() || s.keys.Value(s.last) != key {
-		s.last = s.at(key, width)
-	}
-	return s.rowOf(s.last, width)
-}
+func (s *sums[K]) row(key K, width int) []uint64 { return s.rowOf(s.at(key, width), width) }
 
 func (s *sums[K]) rowOf(i, width int) []uint64 {
 	return s.rows[i*width : (i+1)*width : (i+1)*width]
@@ -196,15 +176,15 @@ func (s *sums[K]) at(key K, width int) int {
 
 // sorted returns the indices of the keys, in order: place is greater for later ones, compare tells apart those that
 // have the same one.
-func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []int32 {
+func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []int {
 	type placed struct {
 		place uint64
-		i     int32
+		i     int
 	}
 	keys := s.keys.Values()
 	order := make([]placed, len(keys))
 	for i := range keys {
-		order[i] = placed{place(&keys[i]), int32(i)}
+		order[i] = placed{place(&keys[i]), i}
 	}
 	slices.SortFunc(order, func(a, b placed) int {
 		if c := cmp.Compare(a.place, b.place); c != 0 {
@@ -212,7 +192,7 @@ func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []i
 		}
 		return compare(&keys[a.i], &keys[b.i])
 	})
-	indices := make([]int32, len(order))
+	indices := make([]int, len(order))
 	for n, p := range order {
 		indices[n] = p.i
 	}
@@ -220,13 +200,13 @@ func (s *sums[K]) sorted(place func(k *K) uint64, compare func(k, l *K) int) []i
 }
 
 // sortedCosts, sortedCalls and sortedJumps are the indices of all there are, in order.
-func (g *CallGraph) sortedCosts(o *ordering) []int32 { return g.costs.sorted(o.place, o.costs) }
+func (g *CallGraph) sortedCosts(o *ordering) []int { return g.costs.sorted(o.place, o.costs) }
 
-func (g *CallGraph) sortedCalls(o *ordering) []int32 {
+func (g *CallGraph) sortedCalls(o *ordering) []int {
 	return g.calls.sorted(func(k *callKey) uint64 { return o.place(&k.site) }, o.calls)
 }
 
-func (g *CallGraph) sortedJumps(o *ordering) []int32 {
+func (g *CallGraph) sortedJumps(o *ordering) []int {
 	return g.jumps.sorted(func(k *jumpKey) uint64 { return o.place(&k.site) }, o.jumps)
 }
 
@@ -241,7 +221,10 @@ func (g *CallGraph) AddCost(fn Func, file string, line int, counts ...uint64) {
 }
 
 // Func returns the number of a function, for Centre and CallsOf. Numbers stay valid.
-func (g *CallGraph) Func(fn Func) int { return int(g.funcs.number(fn)) }
+func (g *CallGraph) Func(fn Func) int {
+	n, _ := g.funcs.Number(fn)
+	return n
+}
 
 // Centre returns the number of the cost centre (function, file, line), which it makes if there is none. Numbers begin
 // at 0 and stay valid.
@@ -254,7 +237,12 @@ func (g *CallGraph) Centre(fn int, file string, line int) int {
 func (g *CallGraph) CostsAt(i int) []uint64 { return g.costs.rowOf(i, g.events) }
 
 func (g *CallGraph) costKey(fn int, file string, line int) costKey {
-	return costKey{int32(fn), g.files.number(file), line}
+	return costKey{int32(fn), g.fileNumber(file), line}
+}
+
+func (g *CallGraph) fileNumber(file string) int32 {
+	n, _ := g.files.Number(file)
+	return int32(n)
 }
 
 func (g *CallGraph) callKey(caller int, file string, line, callee, calleeLine int, inlined bool) callKey {
@@ -286,7 +274,7 @@ func (g *CallGraph) AddJump(j Jump) {
 	if !j.Conditional {
 		j.Executed = 0
 	}
-	key := jumpKey{g.costKey(g.Func(j.Func), j.File, j.Line), j.TargetFunc, g.files.number(j.TargetFile), j.TargetLine, j.Conditional}
+	key := jumpKey{g.costKey(g.Func(j.Func), j.File, j.Line), j.TargetFunc, g.fileNumber(j.TargetFile), j.TargetLine, j.Conditional}
 	addSaturated(g.jumps.row(key, 2), []uint64{j.Count, j.Executed})
 }
 
@@ -319,8 +307,8 @@ func (g *CallGraph) Jumps(yield func(Jump) bool) {
 }
 
 // jump returns the jump with an index.
-func (g *CallGraph) jump(i int32) Jump {
-	k, row := g.jumps.keys.Value(int(i)), g.jumps.rowOf(int(i), 2)
+func (g *CallGraph) jump(i int) Jump {
+	k, row := g.jumps.keys.Value(i), g.jumps.rowOf(i, 2)
 	return Jump{g.function(k.site.fn), g.file(k.site.file), k.site.line, k.fn, g.file(k.file), k.line, k.conditional, row[0], row[1]}
 }
 
@@ -355,13 +343,13 @@ func (g *CallGraph) Calls(yield func(Call) bool) {
 }
 
 // cost returns the cost with an index, call the call with one.
-func (g *CallGraph) cost(i int32) Cost {
-	k := g.costs.keys.Value(int(i))
-	return Cost{g.function(k.fn), g.file(k.file), k.line, g.costs.rowOf(int(i), g.events)}
+func (g *CallGraph) cost(i int) Cost {
+	k := g.costs.keys.Value(i)
+	return Cost{g.function(k.fn), g.file(k.file), k.line, g.costs.rowOf(i, g.events)}
 }
 
-func (g *CallGraph) call(i int32) Call {
-	k, row := g.calls.keys.Value(int(i)), g.calls.rowOf(int(i), g.events+1)
+func (g *CallGraph) call(i int) Call {
+	k, row := g.calls.keys.Value(i), g.calls.rowOf(i, g.events+1)
 	return Call{g.function(k.site.fn), g.file(k.site.file), k.site.line, g.function(k.callee), k.calleeLine, row[0], k.inlined, row[1:]}
 }
 
@@ -378,14 +366,14 @@ func (g *CallGraph) Update(f func(counts []uint64)) {
 // add adds another graph of the same events.
 func (g *CallGraph) add(h *CallGraph) {
 	for i := range h.costs.keys.Len() {
-		c := h.cost(int32(i))
+		c := h.cost(i)
 		g.AddCost(c.Func, c.File, c.Line, c.Counts...)
 	}
 	for i := range h.calls.keys.Len() {
-		g.AddCall(h.call(int32(i)))
+		g.AddCall(h.call(i))
 	}
 	for i := range h.jumps.keys.Len() {
-		g.AddJump(h.jump(int32(i)))
+		g.AddJump(h.jump(i))
 	}
 }
 

@@ -287,16 +287,16 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestEnding keeps the end of what a program says, and little of a line that does not end.
-func TestEnding(t *testing.T) {
-	var e ending
+// TestTail keeps the end of what a program says, and little of a line that does not end.
+func TestTail(t *testing.T) {
+	var e tail
 	for range 100 {
-		n, err := e.Write(bytes.Repeat([]byte("x"), maxEnding/10))
+		n, err := e.Write(bytes.Repeat([]byte("x"), maxTail/10))
 		require.NoError(t, err)
-		require.Equal(t, maxEnding/10, n)
-		require.LessOrEqual(t, len(e.text), 2*maxEnding+maxEnding/10)
+		require.Equal(t, maxTail/10, n)
+		require.LessOrEqual(t, len(e.text), 2*maxTail+maxTail/10)
 	}
-	_, err := e.Write([]byte("\n\x1b" + strings.Repeat("y", 3*maxEnding) + "\nend\n"))
+	_, err := e.Write([]byte("\n\x1b" + strings.Repeat("y", 3*maxTail) + "\nend\n"))
 	require.NoError(t, err)
 	require.Equal(t, ": end", lastLine(e.String()))
 	require.Equal(t, ": "+strings.Repeat("z", maxLine-2)+"…", lastLine(strings.Repeat("z", 2*maxLine)))

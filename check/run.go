@@ -94,7 +94,7 @@ func (m *Manifest) Run(ctx context.Context, b *Benchmark) (*Measurement, error) 
 // error and messages go into the error, unless the configuration says where to.
 func (m *Manifest) RunConfig(ctx context.Context, b *Benchmark, c *cgemu.Config) (*Measurement, error) {
 	cfg := *c
-	var said, logged ending
+	var said, logged tail
 	if cfg.Stderr == nil {
 		cfg.Stderr = &said
 	}
@@ -346,31 +346,31 @@ func ours(file string) bool {
 	return file != cgout.Unknown && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, "./")
 }
 
-// maxEnding is how much is kept of what a program says, and maxLine how much of a line of it an error has, in bytes.
+// maxTail is how much is kept of what a program says, and maxLine how much of a line of it an error has, in bytes.
 const (
-	maxEnding = 1 << 20
-	maxLine   = 1000
+	maxTail = 1 << 20
+	maxLine = 1000
 )
 
-// An ending is the end of what was written to it.
-type ending struct{ text []byte }
+// A tail keeps the end of what was written to it, maxTail at least.
+type tail struct{ text []byte }
 
 // Write implements io.Writer.
-func (e *ending) Write(b []byte) (int, error) {
-	e.text = append(e.text, b[max(len(b)-maxEnding, 0):]...)
-	if len(e.text) > 2*maxEnding {
-		e.text = append(e.text[:0], e.text[len(e.text)-maxEnding:]...)
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b[max(len(b)-maxTail, 0):]...)
+	if len(t.text) > 2*maxTail {
+		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
 	}
 	return len(b), nil
 }
 
-func (e *ending) String() string { return string(e.text) }
+func (t *tail) String() string { return string(t.text) }
 
 // lastLine is the last line of text behind a colon, for an error: what a terminal would take for a command is visible.
 func lastLine(text string) string {
 	line := lastOf(text)
 	if len(line) > maxLine {
-		line = line[:maxLine] + "…"
+		line = strings.ToValidUTF8(line[:maxLine], "") + "…"
 	}
 	return annotate.Visible(line)
 }

@@ -271,12 +271,10 @@ func (o *Object) symbolUntil(vaddr uint64, inFunc bool) uint64 {
 	if inFunc {
 		return o.lastSymbol.end()
 	}
-	_, hi, linkage := o.Unnamed(vaddr)
-	if linkage { // one entry, which may have a name
-		if s := o.linkageSection(vaddr); s != nil {
-			size := linkageEntrySize(s)
-			hi = min(hi, vaddr-(vaddr-s.Addr)%size+size)
-		}
+	_, hi, _ := o.Unnamed(vaddr)
+	if s := o.linkageSection(vaddr); s != nil { // an entry may have a name
+		entry, size := linkageEntry(s, vaddr)
+		hi = min(hi, entry+size)
 	}
 	return hi
 }

@@ -44,8 +44,7 @@ func (o *Object) LinkageName(vaddr uint64) string {
 		o.linkage = &linkage{slots: map[uint64]slot{}, names: map[uint64]string{}}
 		o.loadLinkage()
 	}
-	size := linkageEntrySize(s)
-	entry := vaddr - (vaddr-s.Addr)%size
+	entry, size := linkageEntry(s, vaddr)
 	name, known := o.linkage.names[entry]
 	if !known {
 		if code := make([]byte, min(size, s.Addr+s.Size-entry)); s.Type != elf.SHT_NOBITS {
@@ -65,6 +64,12 @@ func readAt(s *elf.Section, b []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	return s.ReadAt(b, off)
+}
+
+// linkageEntry returns where the entry of a procedure linkage table begins that holds an address, and its size.
+func linkageEntry(s *elf.Section, vaddr uint64) (entry, size uint64) {
+	size = linkageEntrySize(s)
+	return vaddr - (vaddr-s.Addr)%size, size
 }
 
 // linkageEntrySize returns the size of the entries of a procedure linkage table: 16 bytes, or 8 if they are jumps alone

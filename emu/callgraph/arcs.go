@@ -79,7 +79,7 @@ func (t *arcTable) within(lo, hi emu.Addr) iter.Seq[int] {
 				k := &keys[i]
 				if k.siteOn(p) {
 					n = t.list[i].next[0]
-				} else if n = t.list[i].next[1]; k.site >= lo && k.site < hi && k.site != 0 {
+				} else if n = t.list[i].next[1]; k.site != 0 && k.site >= lo && k.site.PageDown() < hi {
 					continue // it comes with the page of its site
 				}
 				if !yield(i) {

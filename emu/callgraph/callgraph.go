@@ -169,10 +169,10 @@ func (r *Recorder) CountJump(site, target emu.Addr) {
 	}
 }
 
-func (r *Recorder) arcAt(key arcKey) uint64 { return r.placeOf(r.number(&key)) }
+func (r *Recorder) arcAt(key arcKey) uint64 { return r.placeOf(r.arcNumber(&key)) }
 
-// number returns the number of an arc, which it makes if there is none.
-func (r *Recorder) number(key *arcKey) int {
+// arcNumber returns the number of an arc, which it makes if there is none.
+func (r *Recorder) arcNumber(key *arcKey) int {
 	i, isNew := r.arcs.number(key)
 	if isNew {
 		r.Sums = slices.Grow(r.Sums, r.Width())[:len(r.Sums)+r.Width()] // 0, as it never gets shorter, and not touched: most arcs of an image count nothing
@@ -266,14 +266,14 @@ func (r *Recorder) Begins(a emu.Addr) bool { return r.function(a).ID == a }
 func (r *Recorder) Passes(a emu.Addr) bool { return r.function(a).Passes }
 
 func (r *Recorder) arcOf(f Frame) *arc {
-	i := r.numberOf(f)
+	i := r.arcNumberOf(f)
 	r.refresh(i)
 	return &r.arcs.list[i]
 }
 
-// numberOf returns the number of a frame's arc, keyOf between what that is.
-func (r *Recorder) numberOf(f Frame) int { return int(f.Arc-r.Base) / 8 / r.Width() }
-func (r *Recorder) keyOf(f Frame) arcKey { return r.arcs.keys.Value(r.numberOf(f)) }
+// arcNumberOf returns the number of a frame's arc, keyOf between what that is.
+func (r *Recorder) arcNumberOf(f Frame) int { return int(f.Arc-r.Base) / 8 / r.Width() }
+func (r *Recorder) keyOf(f Frame) arcKey    { return r.arcs.keys.Value(r.arcNumberOf(f)) }
 
 // top is the innermost frame. There always is one.
 func (r *Recorder) top() Frame { return r.Frames[len(r.Frames)-1] }

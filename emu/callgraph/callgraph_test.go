@@ -342,3 +342,21 @@ func TestInvalidate(t *testing.T) {
 	g.Reset()
 	require.Empty(t, g.Frames)
 }
+
+// TestArcsWithin asks for the arcs on pages of which a part is wanted: each comes once.
+func TestArcsWithin(t *testing.T) {
+	g := newGuest()
+	g.call(0x3800, 0x2000, 0x707f8)
+	g.call(0x2010, 0x9000, 0x707f0)
+	for _, tt := range []struct {
+		lo, hi emu.Addr
+		want   int
+	}{{0x2000, 0x3010, 2}, {0x2800, 0x2801, 2}, {0x3ff0, 0x4000, 1}, {0x4000, 0x9000, 0}, {0x9fff, 0xa000, 1}, {0, ^emu.Addr(0), 3}} {
+		seen := map[int]bool{}
+		for i := range g.arcs.within(tt.lo, tt.hi) {
+			require.False(t, seen[i], "%#x", tt)
+			seen[i] = true
+		}
+		require.Len(t, seen, tt.want, "%#x", tt)
+	}
+}

@@ -130,7 +130,7 @@ func (r *Recorder) Snapshot() Snapshot {
 func (r *Recorder) Restore(s Snapshot) {
 	r.arcs = newArcTable(len(s.Arcs))
 	for _, a := range s.Arcs {
-		r.number(&arcKey{site: a.Site, target: a.Target, jump: a.Jump})
+		r.arcNumber(&arcKey{site: a.Site, target: a.Target, jump: a.Jump})
 	}
 	for _, id := range s.Functions {
 		r.numbers.Number(id)

@@ -13,6 +13,7 @@ type Table[K comparable] struct {
 	// index has numbers plus 1, each at the place that its value's hash says or at the first one behind that which was
 	// free; 0 is free. Its size is a power of two, and at least twice the number of values.
 	index []uint32
+	last  int // the number that Number returned last: values come in runs
 }
 
 var seed = maphash.MakeSeed()
@@ -40,16 +41,21 @@ func (t *Table[K]) Find(k K) int {
 
 // Number returns the number of k, which it has from now on. isNew says that it had none.
 func (t *Table[K]) Number(k K) (n int, isNew bool) {
+	if t.last < len(t.values) && t.values[t.last] == k {
+		return t.last, false
+	}
 	if 2*len(t.values) >= len(t.index) {
 		t.Grow(max(len(t.values), minIndex/2))
 	}
 	at := t.place(k)
 	if i := t.index[at]; i != 0 {
-		return int(i - 1), false
+		t.last = int(i - 1)
+		return t.last, false
 	}
 	t.values = append(t.values, k)
 	t.index[at] = uint32(len(t.values))
-	return len(t.values) - 1, true
+	t.last = len(t.values) - 1
+	return t.last, true
 }
 
 // Grow makes room for n more values.
