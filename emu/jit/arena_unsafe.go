@@ -211,6 +211,9 @@ func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(a.byteAt
 // words returns n 64-bit words from an arena offset on.
 func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n) }
 
+// bytesFrom returns n bytes from an arena offset on.
+func (a *arena) bytesFrom(off, n int) []byte { return unsafe.Slice(a.byteAt(off), n) }
+
 // halves returns n words of 32 bits from an arena offset on.
 func (a *arena) halves(off, n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(a.byteAt(off))), n)

@@ -340,12 +340,6 @@ func (e *assembler) aluAbs(op byte, reg, index x86.Reg, scale uint8, disp int32)
 	e.sib(reg, index, scale, disp)
 }
 
-// leaAbs emits lea reg, [index*scale+disp].
-func (e *assembler) leaAbs(reg, index x86.Reg, scale uint8, disp int32) {
-	e.byte(rexSIB(reg, index, scale), 0x8d)
-	e.sib(reg, index, scale, disp)
-}
-
 // cmpAbsImm emits cmp qword [disp], imm.
 func (e *assembler) cmpAbsImm(disp, imm int32) {
 	if imm == int32(int8(imm)) {
@@ -376,13 +370,6 @@ func (e *assembler) stepByte(index x86.Reg, disp int32, down bool) {
 	}
 	e.byte(0xfe)
 	e.sib(x86.Reg(b2i(down)), index, 1, disp)
-}
-
-// storeImm emits mov qword [off], imm.
-func (e *assembler) storeImm(off int, imm int32) {
-	e.byte(0x48, 0xc7)
-	e.rip(0, off, 4)
-	e.u32(uint32(imm))
 }
 
 // movRR32 emits mov dst, src (32 bits).
@@ -441,10 +428,51 @@ func (e *assembler) addAt(base x86.Reg, disp int32, reg x86.Reg) {
 	e.memRM(reg, base, disp)
 }
 
+// cmpZeroAt emits cmp qword [base+disp], 0 in the host's memory.
+func (e *assembler) cmpZeroAt(base x86.Reg, disp int32) {
+	e.byte(rexW(7, base), 0x83)
+	e.memRM(7, base, disp)
+	e.byte(0)
+}
+
+// addSlot emits add reg, [off] (64 bits).
+func (e *assembler) addSlot(reg x86.Reg, off int) {
+	e.byte(rexW(reg, 0), aluADD<<3|3)
+	e.rip(reg, off, 0)
+}
+
+// loadAt32 emits mov reg, dword [base+disp] in the host's memory, storeAt32 mov dword [base+disp], reg.
+func (e *assembler) loadAt32(reg, base x86.Reg, disp int32) {
+	e.rex32(reg, base)
+	e.byte(0x8b)
+	e.memRM(reg, base, disp)
+}
+
+func (e *assembler) storeAt32(base x86.Reg, disp int32, reg x86.Reg) {
+	e.rex32(reg, base)
+	e.byte(0x89)
+	e.memRM(reg, base, disp)
+}
+
+// rex32 emits the prefix of an instruction of 32 bits, if it needs one.
+func (e *assembler) rex32(reg, rm x86.Reg) {
+	if rex := rexW(reg, rm) &^ 8; rex != 0x40 {
+		e.byte(rex)
+	}
+}
+
 // incAt emits inc qword [base+disp].
 func (e *assembler) incAt(base x86.Reg, disp int32) {
 	e.byte(rexW(0, base), 0xff)
 	e.memRM(0, base, disp)
+}
+
+// testLow emits test reg, imm (8 bits).
+func (e *assembler) testLow(reg x86.Reg, imm byte) {
+	if reg >= x86.RSP {
+		e.byte(0x40 | byte(reg>>3))
+	}
+	e.byte(0xf6, 0xc0|byte(reg&7), imm)
 }
 
 // shiftLeft emits shl reg, n, shiftRight shr reg, n (64 bits).
@@ -456,31 +484,6 @@ func (e *assembler) shiftLeft(reg x86.Reg, n byte) {
 
 func (e *assembler) shiftRight(reg x86.Reg, n byte) {
 	e.byte(rexW(0, reg), 0xc1, 0xe8|byte(reg&7), n)
-}
-
-// loadWord emits movzx reg, word [base].
-func (e *assembler) loadWord(reg, base x86.Reg) {
-	e.byte(rexW(reg, base), 0x0f, 0xb7)
-	e.memRM(reg, base, 0)
-}
-
-// loadWordIndex emits movzx reg, word [base+index*2].
-func (e *assembler) loadWordIndex(reg, base, index x86.Reg) {
-	e.byte(rexW(reg, base)|byte(index>>3)<<1, 0x0f, 0xb7, 0x44|byte(reg&7)<<3, 0x40|byte(index&7)<<3|byte(base&7), 0)
-}
-
-// storeAbs emits mov [index+disp], reg.
-func (e *assembler) storeAbs(index x86.Reg, disp int32, reg x86.Reg) {
-	e.byte(rexSIB(reg, index, 1), 0x89)
-	e.sib(reg, index, 1, disp)
-}
-
-// minAt makes reg the smaller of it and [base+disp].
-func (e *assembler) minAt(reg, base x86.Reg, disp int32) {
-	e.byte(rexW(reg, base), 0x3b)
-	e.memRM(reg, base, disp)
-	e.byte(rexW(reg, base), 0x0f, 0x47) // cmova
-	e.memRM(reg, base, disp)
 }
 
 // min makes dst the smaller of it and src.

@@ -22,13 +22,10 @@ var (
 	opVMOVQFrom = evexOp{1, 1, length128, 0x7e, 0}
 	opVPMOVSXWQ = evexOp{1, 2, length512, 0x24, 0}
 
-	opVPBROADCASTQ     = evexOp{1, 2, length512, 0x7c, 0}
-	opVPBROADCASTQLoad = evexOp{1, 2, length512, 0x59, 0}
-	opVPCMPEQQ         = evexOp{1, 2, length512, 0x29, 0}
-	opVPCMPUQ          = evexOp{1, 3, length512, 0x1e, 0}
-	opVPMOVQ2M         = evexOp{2, 2, length128, 0x39, 0}
-	opVPBLENDMQ        = evexOp{1, 2, length512, 0x64, 0}
-	opVPSLLQ           = evexOp{1, 1, length512, 0x73, 0}
+	opVPBROADCASTQ = evexOp{1, 2, length512, 0x7c, 0}
+	opVPMOVQ2M     = evexOp{2, 2, length128, 0x39, 0}
+	opVPBLENDMQ    = evexOp{1, 2, length512, 0x64, 0}
+	opVPSLLQ       = evexOp{1, 1, length512, 0x73, 0}
 )
 
 // Lengths of vectors.
@@ -169,60 +166,10 @@ func (e *assembler) vpmovsxwq(v vec, off int) {
 	e.rip(x86.Reg(v), off, 0)
 }
 
-// vpbroadcastq emits vpbroadcastq v, r; vpbroadcastqLoad vpbroadcastq v, [off].
+// vpbroadcastq emits vpbroadcastq v, r.
 func (e *assembler) vpbroadcastq(v vec, r x86.Reg) {
 	e.evex(opVPBROADCASTQ, v, 0, false, extend(r))
 	e.byte(0xc0 | byte(v&7)<<3 | byte(r&7))
-}
-
-func (e *assembler) vpbroadcastqLoad(v vec, off int) {
-	e.evex(opVPBROADCASTQLoad, v, 0, false, evexX|evexB)
-	e.rip(x86.Reg(v), off, 0)
-}
-
-// vpsubqTable emits vpsubq dst, src, [index*scale+disp].
-func (e *assembler) vpsubqTable(dst, src vec, index x86.Reg, scale uint8, disp int32) {
-	e.evex(opVPSUBQ.wide(), dst, src, true, extendIndex(index, scale))
-	e.sib(x86.Reg(dst), index, scale, disp)
-}
-
-// vstoreTable emits vmovdqu64 [index*scale+disp]{k}, v, vstoreMasked vmovdqu64 [off]{k}, v and vstoreMaskedAt vmovdqu64
-// [base+disp]{k}, v.
-func (e *assembler) vstoreTable(index x86.Reg, scale uint8, disp int32, k opmask, v vec) {
-	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extendIndex(index, scale))
-	e.sib(x86.Reg(v), index, scale, disp)
-}
-
-func (e *assembler) vstoreMasked(off int, k opmask, v vec) {
-	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, evexX|evexB)
-	e.rip(x86.Reg(v), off, 0)
-}
-
-func (e *assembler) vstoreMaskedAt(base x86.Reg, disp int32, k opmask, v vec) {
-	e.evex(opVMOVDQUSt.wide().masked(k), v, 0, false, extend(base))
-	e.memScaled(v, base, disp, 64)
-}
-
-// vpcmpbe emits vpcmpuq k, a, b, 2: which elements of a are at most b's.
-func (e *assembler) vpcmpbe(k opmask, a, b vec) {
-	e.compare(opVPCMPUQ, a, b.extend())
-	e.byte(0xc0|byte(k)<<3|byte(b&7), 2)
-}
-
-// vpcmpeq emits vpcmpeqq k, v, [off], vpcmpeqAt vpcmpeqq k, v, [base+disp].
-func (e *assembler) vpcmpeq(k opmask, v vec, off int) {
-	e.compare(opVPCMPEQQ, v, evexX|evexB)
-	e.rip(x86.Reg(k), off, 0)
-}
-
-func (e *assembler) vpcmpeqAt(k opmask, v vec, base x86.Reg, disp int32) {
-	e.compare(opVPCMPEQQ, v, extend(base))
-	e.memScaled(vec(k), base, disp, 64)
-}
-
-// compare emits prefix and opcode of an instruction with a mask register in ModRM.reg: neither R nor R' extends it.
-func (e *assembler) compare(op evexOp, src vec, xb byte) {
-	e.byte(0x62, evexR|evexR2|xb|op.mmm, 0x84|(byte(src)^15)<<3&0x78|op.pp, op.length<<5, op.opcode)
 }
 
 // vpmovsxdq emits vpmovsxdq v, ymm of the guest, vmovdqu64 vmovdqu64 of that register to v's lower half; the upper one
@@ -258,27 +205,9 @@ func (e *assembler) vpblendmq(dst vec, k opmask, a, b vec) {
 	e.byte(0xc0 | byte(dst&7)<<3 | byte(b&7))
 }
 
-// kortest emits kortestb a, b: the zero flag says that no bit is set.
-func (e *assembler) kortest(a, b opmask) { e.byte(0xc5, 0xf9, 0x98, 0xc0|byte(a)<<3|byte(b)) }
-
-// vpbroadcastd emits vpbroadcastd v, r; vpcmpeqdAt vpcmpeqd k, v, [base+disp]. W is clear, other than in all that evex
-// and compare emit.
-func (e *assembler) vpbroadcastd(v vec, r x86.Reg) {
-	e.byte(0x62, byte(v^8)<<4&evexR|extend(r)|2, 0x7d, length512<<5|8, 0x7c, 0xc0|byte(v&7)<<3|byte(r&7))
-}
-
-func (e *assembler) vpcmpeqdAt(k opmask, v vec, base x86.Reg, disp int32) {
-	e.byte(0x62, evexR|evexR2|extend(base)|1, 0x05|(byte(v)^15)<<3&0x78, length512<<5, 0x76)
-	e.memScaled(vec(k), base, disp, 64)
-}
-
 // kmovFrom emits kmovb r, k, kmovWordFrom kmovw r, k; kload kmovb k, [off]; kstore kmovb [off], k.
 func (e *assembler) kmovFrom(r x86.Reg, k opmask) {
 	e.byte(0xc5, 0x79|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
-}
-
-func (e *assembler) kmovWordFrom(r x86.Reg, k opmask) {
-	e.byte(0xc5, 0x78|byte(^r>>3)<<7, 0x93, 0xc0|byte(r&7)<<3|byte(k))
 }
 
 func (e *assembler) kload(k opmask, off int) {
@@ -317,7 +246,8 @@ func (e *assembler) vstoreAt(base x86.Reg, disp int32, v vec) {
 	e.memScaled(v, base, disp, 16)
 }
 
-// vloadLow emits vmovq v, [off], vloadLowAt vmovq v, [base+disp]; vstoreLow vmovq [off], v.
+// vloadLow emits vmovq v, [off], vloadLowAt vmovq v, [base+disp]; vstoreLow vmovq [off], v,
+// vstoreLowAt vmovq [base+disp], v.
 func (e *assembler) vloadLow(v vec, off int) {
 	e.evex(opVMOVQLd, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
@@ -331,6 +261,11 @@ func (e *assembler) vloadLowAt(v vec, base x86.Reg, disp int32) {
 func (e *assembler) vstoreLow(off int, v vec) {
 	e.evex(opVMOVQSt, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
+}
+
+func (e *assembler) vstoreLowAt(base x86.Reg, disp int32, v vec) {
+	e.evex(opVMOVQSt, v, 0, false, extend(base))
+	e.memScaled(v, base, disp, 8)
 }
 
 // vmovqTo emits vmovq v, r; vmovqFrom vmovq r, v.

@@ -161,19 +161,8 @@ func (e *Engine) rebase() error {
 		}
 	}
 	e.leaveNear()
-	moved := false
-	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
-		if c.ways.size > 0 {
-			m, err := c.ways.grow(e.mem.Limit(), c.line)
-			if err != nil {
-				return err
-			}
-			moved = moved || m
-		}
-	}
-	if moved { // generated code knows where the tables are
-		e.flush()
-		e.placeStubs()
+	if err := e.growLineTables(); err != nil {
+		return err
 	}
 	e.setBase()
 	e.switchCodeCache(e.codeCache)

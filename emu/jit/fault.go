@@ -88,11 +88,14 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 func (e *Engine) shared(pos int) bool {
 	load, loads := e.sim.load.after(pos)
 	store, stores := e.sim.store.after(pos)
+	missing, finds := e.findFault(pos)
 	switch resume, changing := e.changing(pos); {
 	case loads:
 		e.resume = load
 	case stores:
 		e.resume = store
+	case finds:
+		e.resume = missing
 	case e.unfilled():
 		e.resume = e.stubs.miss + int(e.get(stSigRIP))
 	case changing:

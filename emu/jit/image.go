@@ -159,8 +159,8 @@ func (e *Engine) configKey() (key [sha256.Size]byte) {
 	if e.arena.place != nil {
 		low = e.arena.place.at
 	}
-	text := fmt.Appendf(nil, "%s %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v %v %v ", e.Model.Name, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
-		e.hostAVX512, strings.Join(slices.Sorted(maps.Keys(hostFlags())), " "), e.arena.dual, e.directory, low, e.sim.size, e.sim.d1.ways.host, e.sim.ll.ways.host)
+	text := fmt.Appendf(nil, "%s %v %v %v %v %v %v %v %v %v %v %v %#x %#x %v ", e.Model.Name, e.RepOnce, e.Limited, e.Events, e.Others, caches, e.Branches, e.Jumps, e.calls != nil,
+		e.hostAVX512, strings.Join(slices.Sorted(maps.Keys(hostFlags())), " "), e.arena.dual, e.directory, low, e.sim.size)
 	for _, s := range hostSample() {
 		text = binary.LittleEndian.AppendUint32(text, s)
 	}

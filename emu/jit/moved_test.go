@@ -10,8 +10,7 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestTablesMove has the guest's memory grow where the tables of ways, which hosts without AVX-512 have, cannot: they
-// move, and code that knows where they are is made anew.
+// TestTablesMove has the guest's memory grow where the tables of D1 and LL cannot: they move.
 func TestTablesMove(t *testing.T) {
 	calls := simulating
 	calls.Function = sixteen
@@ -25,14 +24,14 @@ func TestTablesMove(t *testing.T) {
 				here.run(emu.StopSyscall)
 				moves.run(emu.StopSyscall)
 				if i == 3 {
-					at = moves.sim.d1.ways.host
-					for _, w := range []*wayTable{&moves.sim.d1.ways, &moves.sim.ll.ways} {
-						occupy(t, w.host+w.size)
+					at = moves.sim.d1.table.host
+					for _, w := range []*lineTable{&moves.sim.d1.table, &moves.sim.ll.table} {
+						occupy(t, w.host+w.size+tableEdge)
 					}
 					require.NoError(t, moves.mem.Grow(2*moves.mem.Limit()))
 				}
 			}
-			require.NotEqual(t, at, moves.sim.d1.ways.host)
+			require.NotEqual(t, at, moves.sim.d1.table.host)
 			require.Equal(t, events(here), events(moves))
 		})
 	}

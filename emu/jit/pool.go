@@ -217,9 +217,9 @@ func (p *Pool) Close() {
 	p.idle, p.closed = nil, true
 }
 
-// fits reports whether e may execute code in m for a run with cfg. Tables of ways are as large as m may be.
+// fits reports whether e may execute code in m for a run with cfg.
 func (e *Engine) fits(m *mem.Space, cfg *emu.Config) bool {
-	return (!e.sim.waysMove() || e.mem.Limit() == m.Limit()) && (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
+	return (cfg.Function == nil) == (e.calls == nil) && cfg.Jumps == e.Jumps && cfg.Others == e.Others && cfg.Model == e.Model &&
 		cfg.RepOnce == e.RepOnce && cfg.Limited == e.Limited && (cfg.Caches == e.Caches || cfg.Caches != nil && e.Caches != nil && *cfg.Caches == *e.Caches) && cfg.Branches == e.Branches && cfg.Events|emu.Events(emu.Ir) == e.Events
 }
 

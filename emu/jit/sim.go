@@ -42,57 +42,37 @@ func (c *simCache) scaleFor(n int) int {
 // tableSize returns the size of a table whose sets are scale times as far apart as their addresses.
 func (c *simCache) tableSize(scale int) int { return (int(c.mask) + c.line) * scale }
 
-// A stampCache finds a line without a search. For each line of guest memory, ways has the way
-// that holds it, from 1 on, or 0; each way has a stamp, the time when its line was last
-// made the most recently used of its set, with the way's number in the low bits, and the
-// least of these is that of the least recently used way. D1 and LL are such caches. In D1 a hit on
-// the line used last changes nothing.
-type stampCache struct {
-	simCache
-	ways wayTable
-	// recent has for each set the address of the line used last; it is 0 for LL, which is not asked
-	// so often.
-	recent int
-	// stamps has for each set, scale times as far apart, the stamps of its ways and then the
-	// addresses of their lines.
-	stamps, scale int
-	// If vectors is not 0, a set has so many (simvector.go): stamps has its stamps, tags the addresses of its lines,
-	// and there is neither ways nor recent.
-	vectors, tags int
-	// narrow, if it is not 0, says that tags has the addresses shifted right by that, in 32 bits: what tells the lines
-	// of a set apart. All are in one vector then.
-	narrow byte
-}
-
 // tick is what the clock advances by, and more than any way's number.
 const tick = 1 << 16
 
-// newStampCache places the tables at off, a multiple of 64, and returns their end, which is another.
-func newStampCache(g cachesim.Geometry, off int, recent, vectors bool) (c stampCache, end int) {
-	c = stampCache{simCache: newSimCache(g), stamps: off}
-	if n := c.vectorsFor(); vectors && n > 0 {
-		end = c.placeVectors(n, off, recent)
-		return c, end
-	}
-	if recent {
-		c.recent = off
-		c.stamps += c.tableSize(1)
-	}
-	c.scale = c.scaleFor(16 * c.assoc)
-	return c, c.stamps + c.tableSize(c.scale)
-}
-
-// recentAt and stampsAt return the arena offsets of what a set has.
-func (c *stampCache) recentAt(a uint64) int { return c.recent + int(a&c.mask) }
-func (c *stampCache) stampsAt(a uint64) int { return c.stamps + int(a&c.mask)*c.scale }
-
-// A lineCache is I1. The lines that can be fetched are known when code is translated, so each
-// has a stamp of its own, the time of its last use or 0 if it is not in the cache, and a
-// fetch that hits changes nothing else. The ways of a set are the addresses of the stamps
-// of their lines.
-type lineCache struct {
+// A stampedCache is one whose lines have a stamp each, the time of their last use, or 0 if they are not in the cache: so
+// nothing is searched, and a hit writes a stamp and changes nothing else. The ways of a set are the addresses of the
+// stamps of their lines, or of a word that stays 0; the line with the least stamp goes. D1 and I1 are such caches.
+type stampedCache struct {
 	simCache
 	ways, scale int
+}
+
+// newStampedCache places the ways at off and returns their end.
+func newStampedCache(g cachesim.Geometry, off int) (c stampedCache, end int) {
+	c = stampedCache{simCache: newSimCache(g), ways: off}
+	c.scale = c.scaleFor(8 * c.assoc)
+	return c, off + c.tableSize(c.scale)
+}
+
+// set returns the arena offset of the ways of an address.
+func (c *stampedCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
+
+// A dataCache is D1. Its stamps are words of a table for all lines of guest memory.
+type dataCache struct {
+	stampedCache
+	table lineTable
+}
+
+// A lineCache is I1. The lines that can be fetched are known when code is translated, so each has a stamp of its own in
+// the arena.
+type lineCache struct {
+	stampedCache
 	// stamps has the arena offset of each line's stamp; free are those of lines forgotten.
 	stamps map[uint64]int
 	free   []int
@@ -101,15 +81,31 @@ type lineCache struct {
 	known []lineStamp
 }
 
-// newLineCache places the table at off and returns its end.
+// newLineCache places the ways at off and returns their end.
 func newLineCache(g cachesim.Geometry, off int) (c lineCache, end int) {
-	c = lineCache{simCache: newSimCache(g), ways: off, stamps: map[uint64]int{}, used: 1}
-	c.scale = c.scaleFor(8 * c.assoc)
-	return c, off + c.tableSize(c.scale)
+	c = lineCache{stamps: map[uint64]int{}, used: 1}
+	c.stampedCache, end = newStampedCache(g, off)
+	return c, end
 }
 
-// set returns the arena offset of the ways of an address.
-func (c *lineCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
+// A lastCache is LL. What a set has lies together, since it misses the host's caches, too: each way has a stamp, and for
+// each line of guest memory table has the address of the stamp of its way, or 0 if it is not in the cache.
+type lastCache struct {
+	simCache
+	table lineTable
+	// stamps and lines have for each set, scale times as far apart, the stamps of its ways, and where in table their
+	// lines' words are.
+	stamps, lines, scale int
+}
+
+// newLastCache places stamps and lines at off, a multiple of 64, and returns their end, which is another.
+func newLastCache(g cachesim.Geometry, off int) (c lastCache, end int) {
+	c = lastCache{simCache: newSimCache(g), stamps: off}
+	c.scale = c.scaleFor(8 * c.assoc)
+	size := (c.tableSize(c.scale) + 63) &^ 63
+	c.lines = c.stamps + size
+	return c, c.lines + size
+}
 
 // stampOf returns the arena offset of a line's stamp.
 func (c *lineCache) stampOf(line uint64) int {
@@ -170,10 +166,11 @@ func (c *lineCache) all() []lineStamp {
 // A simulation is where the tables of caches and predictors lie.
 type simulation struct {
 	caches, branches bool
-	vectors          bool // whether D1 is in vectors, and the clock
+	vectors          bool // whether the clock is in a vector register
 	masks            bool // whether the history is in a mask register
 	i1               lineCache
-	d1, ll           stampCache
+	d1               dataCache
+	ll               lastCache
 	// cond has a two-bit counter in each byte: 128 for each value of an address's
 	// low seven bits, by history (condEntry). ind has 512 targets.
 	cond, ind int
@@ -209,10 +206,6 @@ func (s *simulation) data(k x86.RefKind) int {
 	return s.store.entry
 }
 
-// waysMove reports whether there are tables of ways, which are as large as the guest's memory may be and whose
-// addresses code knows.
-func (s *simulation) waysMove() bool { return s.caches && (s.d1.vectors == 0 || s.ll.vectors == 0) }
-
 // Sizes of the predictors' tables (docs/counting.md, "Conditional branches").
 const (
 	historyBits = 7
@@ -225,11 +218,10 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
+		s.vectors = avx512
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
-		end = (end + 63) &^ 63
-		s.d1, end = newStampCache(cfg.Caches.D1, end, true, avx512)
-		s.vectors = s.d1.vectors > 0
-		s.ll, end = newStampCache(cfg.Caches.LL, end, false, s.vectors)
+		s.d1.stampedCache, end = newStampedCache(cfg.Caches.D1, end)
+		s.ll, end = newLastCache(cfg.Caches.LL, (end+63)&^63)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {
@@ -242,16 +234,58 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	return s
 }
 
-// reserveWays gives caches that are not in vectors their tables of ways.
-func (e *Engine) reserveWays() (err error) {
-	for i, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
-		if e.sim.caches && c.vectors == 0 {
-			if c.ways, err = newWayTable(e.mem.Limit(), c.line, 2*e.arena.place.number+i); err != nil {
-				return err
-			}
+// reserveLineTables makes the tables that have something for each line of guest memory.
+func (e *Engine) reserveLineTables() (err error) {
+	d1, ll := &e.sim.d1, &e.sim.ll
+	if !e.sim.caches {
+		return nil
+	}
+	if d1.table, err = newLineTable(e.mem.Limit(), d1.line, stampSize); err != nil {
+		return err
+	}
+	if ll.table, err = newLineTable(e.mem.Limit(), ll.line, lineWord); err != nil {
+		return err
+	}
+	e.showLineTables()
+	return nil
+}
+
+// showLineTables tells generated code where the tables are.
+func (e *Engine) showLineTables() {
+	e.set(stD1Table, uint64(e.sim.d1.table.host))
+	e.set(stLLTable, uint64(e.sim.ll.table.host))
+}
+
+// growLineTables makes them as large as the guest's memory may be now.
+func (e *Engine) growLineTables() error {
+	d1, ll := &e.sim.d1, &e.sim.ll
+	if !e.sim.caches {
+		return nil
+	}
+	old := d1.table
+	if err := d1.table.grow(e.mem.Limit()); err != nil {
+		return err
+	}
+	if err := ll.table.grow(e.mem.Limit()); err != nil {
+		return err
+	}
+	e.showLineTables()
+	d1.eachWay(e, func(way *uint64) {
+		if p := uintptr(*way) - old.host; p < old.size {
+			*way = uint64(d1.table.host + p)
+		}
+	})
+	return nil
+}
+
+// eachWay calls do for all ways.
+func (c *stampedCache) eachWay(e *Engine, do func(way *uint64)) {
+	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
+		ways := e.arena.words(c.set(set), c.assoc)
+		for i := range ways {
+			do(&ways[i])
 		}
 	}
-	return nil
 }
 
 // emptyCaches makes empty caches of tables that are all zero.
@@ -259,27 +293,26 @@ func (e *Engine) emptyCaches() {
 	if !e.sim.caches {
 		return
 	}
-	if e.sim.vectors {
-		e.prepareVectors()
-	}
-	for _, c := range [2]*stampCache{&e.sim.d1, &e.sim.ll} {
-		if c.vectors > 0 {
-			c.emptyVectors(&e.arena)
-			continue
-		}
-		for set := uint64(0); set <= c.mask; set += uint64(c.line) {
-			for i := range c.assoc {
-				e.set(c.stampsAt(set)+8*i, uint64(i+1))
-			}
-		}
-	}
+	e.set(stTick, tick)
 	// The first stamp is of no line, and stays 0.
-	c := &e.sim.i1
-	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
-		for i := range e.arena.words(c.set(set), c.assoc) {
-			e.set(c.set(set)+8*i, e.hostAddr(linesOff))
+	none := func(way *uint64) { *way = e.hostAddr(linesOff) }
+	e.sim.i1.eachWay(e, none)
+	e.sim.d1.eachWay(e, none)
+	ll := &e.sim.ll
+	for set := uint64(0); set <= ll.mask; set += uint64(ll.line) {
+		lines := e.arena.words(ll.lines+int(set)*ll.scale, ll.assoc)
+		for i := range lines {
+			lines[i] = noLine
 		}
 	}
+	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
+	d1 := &e.sim.d1
+	e.set(stClock, tick)
+	*d1.table.stamp(0) = tick
+	e.set(d1.ways+8*(d1.assoc-1), uint64(d1.table.host))
+	last := 8 * (ll.assoc - 1)
+	e.set(ll.lines+last, 0)
+	*ll.table.half(0) = uint32(e.hostAddr(ll.stamps + last))
 }
 
 // forgetSimulated makes caches and predictors as new. Lines of code keep the places of their stamps, which blocks know.
@@ -289,8 +322,8 @@ func (e *Engine) forgetSimulated() {
 	}
 	clear(e.arena.words(linesOff, e.sim.i1.used))
 	clear(e.arena.words(tablesOff, e.sim.size/8))
-	e.sim.d1.ways.clear()
-	e.sim.ll.ways.clear()
+	e.sim.d1.table.clear()
+	e.sim.ll.table.clear()
 	e.set(stClock, 0)
 	e.set(stHistory, 0)
 	e.emptyCaches()
@@ -307,40 +340,47 @@ func (e *Engine) countsMore() bool { return e.sim.size > 0 || e.Events&^emu.Even
 // abs returns the address of an offset in the arena's low part, for a displacement or an immediate.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
 
-// touch makes a line the most recently used of its set and reports whether it was missing. It is
-// what the generated routines do.
-func (c *stampCache) touch(a *arena, line uint64) (missed bool) {
-	if c.recent > 0 {
-		recent := a.word(c.recentAt(line))
-		if *recent == line {
-			return false
-		}
-		*recent = line
+// touch makes a line the most recently used of its set and reports whether it was missing. It is what generated code
+// does.
+func (c *dataCache) touch(e *Engine, line uint64) (missed bool) {
+	e.set(stClock, e.get(stClock)+tick)
+	place := line / uint64(c.line) * stampSize
+	stamp := c.table.stamp(place)
+	if missed = *stamp == 0; missed {
+		ways := e.arena.words(c.set(line), c.assoc)
+		oldest := slices.MinFunc(ways, func(x, y uint64) int { return cmp.Compare(*stampAt(x), *stampAt(y)) })
+		*stampAt(oldest) = 0
+		ways[slices.Index(ways, oldest)] = uint64(c.table.host) + place
 	}
-	*a.word(stClock) += tick
-	if c.vectors > 0 {
-		return c.touchVector(a, line)
+	*stamp = e.get(stClock)
+	return missed
+}
+
+func (c *lastCache) touch(e *Engine, line uint64) (missed bool) {
+	e.set(stClock, e.get(stClock)+tick)
+	place := line / uint64(c.line) * lineWord
+	word := c.table.half(place)
+	if missed = *word == 0; missed {
+		set := int(line&c.mask) * c.scale
+		stamps := e.arena.words(c.stamps+set, c.assoc)
+		way := slices.Index(stamps, slices.Min(stamps))
+		old := e.arena.word(c.lines + set + 8*way)
+		*c.table.half(*old) = 0
+		*old, *word = place, uint32(e.hostAddr(c.stamps+set+8*way))
 	}
-	set := a.words(c.stampsAt(line), 2*c.assoc)
-	way := c.ways.at(line / uint64(c.line))
-	if *way == 0 {
-		missed = true
-		oldest := slices.Min(set[:c.assoc]) % tick
-		old := &set[c.assoc+int(oldest)-1]
-		*c.ways.at(*old / uint64(c.line)) = 0
-		*old = line
-		*way = uint16(oldest)
-	}
-	set[*way-1] = *a.word(stClock) + uint64(*way)
+	*stampAt(uint64(*word)) = e.get(stClock)
 	return missed
 }
 
 // refer makes a reference to c, which may touch two lines and misses if either is missing.
-func (e *Engine) refer(c *stampCache, a uint64, size int) (missed bool) {
+func (e *Engine) refer(c interface {
+	base(a uint64) uint64
+	touch(e *Engine, line uint64) (missed bool)
+}, a uint64, size int) (missed bool) {
 	first, last := c.base(a), c.base(a+uint64(size)-1)
-	missed = c.touch(&e.arena, first)
+	missed = c.touch(e, first)
 	if last != first {
-		missed = c.touch(&e.arena, last) || missed
+		missed = c.touch(e, last) || missed
 	}
 	return missed
 }

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -73,8 +74,8 @@ func TestCountingChanges(t *testing.T) {
 	require.EqualValues(t, 4*3, m.Executed(), "whatever is counted")
 }
 
-// TestNewPages stores to pages that are new: each takes one fault of the host, since it is not read first. A store to one
-// that may not be written to faults after its reference, as always.
+// TestNewPages stores to pages that are new: each takes one fault of the host, since it is not read first, and half of
+// one for what is kept of its lines. A store to one that may not be written to faults after its reference, as always.
 func TestNewPages(t *testing.T) {
 	const pages = 2048
 	m := newSimulator(t, `
@@ -93,7 +94,7 @@ func TestNewPages(t *testing.T) {
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &before))
 	m.run(emu.StopSyscall)
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &after))
-	require.Less(t, after.Minflt-before.Minflt, int64(pages+pages/2))
+	require.Less(t, after.Minflt-before.Minflt, int64(pages*7/4))
 	n := m.events(codeAt)
 	require.Equal(t, []uint64{pages, pages}, []uint64{n[emu.Dw], n[emu.D1mw]})
 
@@ -263,4 +264,38 @@ func TestBudgetBeforeSimulation(t *testing.T) {
 	require.Greater(t, m.get(stClock), clock)
 	n := m.events(codeAt + 1)
 	require.Equal(t, []uint64{1, 1, 1, 1}, []uint64{n[emu.Ir], n[emu.Dw], n[emu.D1mw], n[emu.DLmw]})
+}
+
+// TestWildReferences has references where no memory of the guest can be: behind it, where the stamps of lines would be
+// behind their table, and where no address is canonical. They fault, and do nothing to the caches.
+func TestWildReferences(t *testing.T) {
+	for _, code := range []string{
+		"48 8b 01",                      // mov rax, [rcx]
+		"41 8a 44 24 02",                // mov al, [r12+2]
+		"48 8b 41 03",                   // mov rax, [rcx+3], which is not aligned
+		"48 8b 01 48 8b 51 08",          // mov rax, [rcx]; mov rdx, [rcx+8]: one check for both
+		"66 41 0f 6f 45 00 66 0f ef c0", // movdqa xmm0, [r13]; pxor xmm0, xmm0
+		"48 d7",                         // xlat
+		"66 0f 76 d2 c4 e2 e9 93 04 ce", // pcmpeqd xmm2, xmm2; vgatherqpd xmm0, [rsi+xmm1*8], xmm2
+	} {
+		for _, vectors := range []bool{true, false} {
+			for _, at := range []uint64{1 << 37, 1<<37 + 1<<33, 1<<46 + 56, 1<<47 - 4096, 1 << 47, 1<<50 + 8, 1 << 62, 1<<63 - 64, -1 << 63 & math.MaxUint64, math.MaxUint64 - 63, math.MaxUint64 - 4095} {
+				t.Run(fmt.Sprintf("%s at %#x, %v", code, at, vectors), func(t *testing.T) {
+					m := newSimulator(t, code+" 0f 05")
+					if !vectors {
+						m.onLesserHost(false)
+					}
+					for _, r := range []int{emu.RCX, emu.RSI, emu.RBX, emu.R12, emu.R13} {
+						m.cpu.Regs[r] = at
+					}
+					m.cpu.Regs[emu.RAX] = 0
+					stop := m.Run(m.cpu, emu.NoBudget)
+					require.Equal(t, emu.StopFault, stop.Reason)
+					m.Collect(codeAt, codeAt+16, func(pc emu.Addr, ev emu.Event, n uint64) {
+						require.NotContains(t, []emu.Event{emu.Dr, emu.D1mr, emu.DLmr}, ev)
+					})
+				})
+			}
+		}
+	}
 }

@@ -220,28 +220,21 @@ func (e *Engine) emitSelected(g *ginsn) {
 // of jumps for where Go sees to it: if elements of a mask would fault.
 func (e *Engine) emitAloneReference(i int, r *x86.Ref, size int, kind aloneKind) (toGo []int) {
 	counter := e.newMissCounter(i, r)
-	d1 := &e.sim.d1
-	back := -1
-	if d1.vectors > 0 {
-		e.vpbroadcastq(vecRef, x86.RCX)
-		e.movRR32(x86.RAX, x86.RCX)
-		e.aluImm32(aluAND, x86.RAX, int32(d1.mask))
-		e.emitCompareSpan(d1, x86.RAX, size)
-		missing := e.jcc(condE, 0)
-		e.emitStampSet(d1, x86.RAX, true)
-		back = e.pos
-		e.swap()
-		e.link(missing, e.pos)
+	e.store(stElements, x86.RCX)
+	sites := e.emitTouchLine(x86.RCX, x86.RAX, size, false)
+	back := e.pos
+	e.swap()
+	for _, site := range sites {
+		e.link(site, e.pos)
 	}
+	e.load(x86.RCX, stElements)
 	e.emitFullReference(counter, x86.RCX, size)
 	if kind == masked {
 		e.emitTestGiven(x86.RCX)
 		toGo = append(toGo, e.jcc(condNE, 0))
 	}
-	if back >= 0 {
-		e.jmp(back)
-		e.swap()
-	}
+	e.jmp(back)
+	e.swap()
 	return toGo
 }
 

@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -239,107 +240,161 @@ func (e *Engine) emitData(i int) {
 	}
 }
 
-// emitGroup emits the check of a group in front of instruction i: in the common case all lie in
-// the line that their set used last, and nothing changes.
+// emitGroup emits the check of a group in front of instruction i: in the common case all lie in one line that is in D1,
+// which is given the time.
 func (e *Engine) emitGroup(g *group, i int) {
-	c := &e.sim.d1
-	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
-	span := int(g.hi - g.lo)
 	e.reload(g.ea.regs() &^ (1 << x86.RAX))
 	e.spillFlags(i)
 	if !e.flagsSpilled {
 		e.reload(g.ea.regs())
 	}
-	if c.vectors > 0 {
-		e.emitVectorGroup(g, i)
+	c := &e.sim.d1
+	low := g.ea.disp + (g.lo - g.refs[0].disp) // of the lowest byte
+	span := int(g.hi - g.lo)
+	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 && c.base(uint64(low)) == c.base(uint64(low)+uint64(span)-1) {
+		e.emitKnownLine(g, i, uint64(low))
 		return
 	}
-	if at, ok := g.ea.constant(); ok && at < math.MaxInt32-1<<20 {
-		at = uint64(low)
-		if c.base(at) == c.base(at+uint64(span)-1) {
-			e.cmpAbsImm(e.abs(c.recentAt(at)), int32(c.base(at)))
-			site := e.jcc(condNE, 0)
-			back := e.pos
-			e.swap()
-			e.link(site, e.pos)
-			e.emitLineStub(c, c.base(at), back, func() { e.emitReferences(g, x86.NoReg, at, back) })
-			e.swap()
-			return
-		}
+	r, r2 := e.scratch(i, g.ea.regs()), x86.NoReg
+	natural := span <= 8 && len(g.refs) == 1 && bits.OnesCount(uint(span)) == 1
+	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || !e.sim.vectors {
+		r2 = e.scratch(i, g.ea.regs()|1<<r)
 	}
-	r1 := e.scratch(i, g.ea.regs())
-	r2 := e.scratch(i, g.ea.regs()|1<<r1)
-	e.emitAddress(&g.ea, low, r1, r2)
-	e.emitMasked(&c.simCache, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
-	e.aluImm(aluCMP, r1, int32(c.line-span))
-	site := e.jcc(condA, 0)
+	e.emitAddress(&g.ea, low, r, r2)
+	within := e.emitTestLine(r, r2, span, natural)
+	one := e.pos
+	missing := e.emitFind(r)
+	e.emitTime(r2, e.stampedNow.group(g, c))
+	e.emitStoreTime(r, 0, r2)
 	back := e.pos
 	e.swap()
-	e.link(site, e.pos)
-	e.emitDataStub(g, r1, r2, back)
+	e.emitGroupApart(g, low, r, r2, natural, within, one, missing, back)
 	e.swap()
 }
 
-// emitDataStub emits what happens if the check of a group fails. r1 has its lowest address less that of
-// its set's recent line, r2 what chooses the set. RAX may have the flags.
-func (e *Engine) emitDataStub(g *group, r1, r2 x86.Reg, back int) {
+// emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2. If natural says
+// so, they are one reference of a natural size, nearly always aligned: then it jumps if that is not so, and needs no r2.
+func (e *Engine) emitTestLine(r, r2 x86.Reg, span int, natural bool) (site int) {
+	switch {
+	case span == 1:
+		return -1
+	case natural:
+		e.testLow(r, byte(span-1))
+		return e.jcc(condNE, 0)
+	}
+	e.movRR32(r2, r)
+	e.emitTestOffset(r2, span)
+	return e.jcc(condA, 0)
+}
+
+// emitTestOffset makes r, an address, its place in its line, and compares that with the last one where span bytes are in
+// one line.
+func (e *Engine) emitTestOffset(r x86.Reg, span int) {
+	e.aluImm32(aluAND, r, int32(e.sim.d1.line-1))
+	e.aluImm32(aluCMP, r, int32(e.sim.d1.line-span))
+}
+
+// emitFind makes r, an address, the host address of the stamp of its line in D1, and emits a jump for the case that the
+// line is missing. What is beyond the guest's memory has its stamp beyond the table, where nothing is or nothing can be:
+// then the host faults, and code goes on as if the line were missing (findFault).
+func (e *Engine) emitFind(r x86.Reg) (missing int) {
+	e.emitPlace(r)
+	return e.emitTestStamp(r, 0)
+}
+
+// emitPlace makes r, an address, the host address of the stamp of its line.
+func (e *Engine) emitPlace(r x86.Reg) {
+	e.shiftRight(r, log2(e.sim.d1.line)-log2(stampSize))
+	e.aluImm(aluAND, r, -stampSize)
+	e.addSlot(r, stD1Table)
+}
+
+// emitTestStamp emits a jump for the case that the stamp at [r+disp] is 0.
+func (e *Engine) emitTestStamp(r x86.Reg, disp int32) (missing int) {
+	e.cmpZeroAt(r, disp)
+	return e.jcc(condE, 0)
+}
+
+// findFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos: where
+// it goes if the line is missing. All else that code of blocks compares with 0 in memory has an address of the guest's,
+// and a prefix for GS, or is there.
+func (e *Engine) findFault(pos int) (resume int, ok bool) {
+	if !e.sim.caches || pos < codeOff || pos+16 > arenaSize {
+		return 0, false
+	}
+	code := e.arena.bytesFrom(pos, 16)
+	modrm := code[2]
+	if code[0]&^1 != 0x48 || code[1] != 0x83 || modrm>>6 > 1 || modrm>>3&7 != 7 {
+		return 0, false
+	}
+	n := 4 + b2i(modrm&7 == 4) + b2i(modrm>>6 == 1)
+	if code[n-1] != 0 || code[n] != 0x0f || code[n+1] != 0x80|condE {
+		return 0, false
+	}
+	n += 6
+	return pos + n + int(int32(binary.LittleEndian.Uint32(code[n-4:]))), true
+}
+
+// emitTouchLine makes the reference of size bytes at the address in r if they lie in one line that is in D1. It returns
+// the sites of the jumps for other cases, and loses r, r2 and the flags. natural is emitTestLine's.
+func (e *Engine) emitTouchLine(r, r2 x86.Reg, size int, natural bool) (sites []int) {
+	if site := e.emitTestLine(r, r2, size, natural); site >= 0 {
+		sites = append(sites, site)
+	}
+	sites = append(sites, e.emitFind(r))
+	e.emitTime(r2, true)
+	e.emitStoreTime(r, 0, r2)
+	return sites
+}
+
+// emitKnownLine emits the check of a group whose lowest address is known and which lies in one line.
+func (e *Engine) emitKnownLine(g *group, i int, at uint64) {
 	c := &e.sim.d1
-	span := int32(g.hi - g.lo)
-	r3 := x86.RCX
-	for r3 == r1 || r3 == r2 {
-		r3++
-		if r3 == x86.RSP {
-			r3++
+	r, r2 := e.scratch(i, 0), x86.NoReg
+	if !e.sim.vectors {
+		r2 = e.scratch(i, 1<<r)
+	}
+	place := int32(at / uint64(c.line) * stampSize)
+	e.load(r, stD1Table)
+	missing := e.emitTestStamp(r, place)
+	e.emitTime(r2, e.stampedNow.group(g, c))
+	e.emitStoreTime(r, place, r2)
+	back := e.pos
+	e.swap()
+	e.link(missing, e.pos)
+	e.emitReferences(g, x86.NoReg, at, back)
+	e.swap()
+}
+
+// emitGroupApart emits what happens if the check of a group fails: within and missing are the sites of its jumps, one is
+// where it goes on with an address in r that lies in one line, low the displacement of the lowest byte.
+func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool, within, one, missing, back int) {
+	span := int(g.hi - g.lo)
+	if within >= 0 {
+		e.link(within, e.pos)
+		if natural {
+			e.emitTestOffset(r, span)
+			two := e.jcc(condA, 0)
+			e.emitAddress(&g.ea, low, r, r2)
+			e.jmp(one)
+			e.link(two, e.pos)
+			e.emitAddress(&g.ea, low, r, r2)
+		}
+		// If both lines are there they become the most recently used ones of their sets.
+		if e.sim.d1.mask != 0 { // else both are of one set, and the order of the references counts
+			e.emitPlace(r)
+			first, second := e.emitTestStamp(r, 0), e.emitTestStamp(r, stampSize)
+			e.emitTime(r2, true)
+			e.emitStoreTime(r, 0, r2)
+			e.emitStoreTime(r, stampSize, r2)
+			e.jmp(back)
+			e.link(first, e.pos)
+			e.link(second, e.pos)
 		}
 	}
-	spilled := e.spilled>>r3&1 != 0
-	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
-	e.movRR32(r2, r1)
-	e.aluImm32(aluAND, r2, int32(c.line-1))
-	e.aluImm32(aluCMP, r2, int32(c.line)-span)
-	straddles := e.jcc(condA, 0)
-	if !spilled {
-		e.store(slotTmp, r3)
-	}
-	e.compareLimit(r1)
-	outside := e.jcc(condAE, 0)
-	e.movImm(r2, uint64(c.ways.host))
-	e.movRR(r3, r1)
-	e.shiftRight(r3, log2(c.line))
-	e.loadWordIndex(r2, r2, r3)
-	e.testRR32(r2)
-	missing := e.jcc(condE, 0)
-	e.emitMasked(&c.simCache, r3, r1)
-	e.aluImm(aluAND, r1, int32(-c.line))
-	e.storeAbs(r3, e.abs(c.recent), r1)
-	e.shiftLeft(r3, log2(c.scale))
-	e.load(r1, stClock)
-	e.aluImm(aluADD, r1, tick)
-	e.store(stClock, r1)
-	e.aluRR(aluADD, r1, r2)
-	e.leaFull(r2, r3, r2, 8, e.abs(c.stamps)-8, false)
-	e.storeAt(r2, 0, r1)
-	if !spilled {
-		e.load(r3, slotTmp)
-	}
-	e.jmp(back)
-	e.link(straddles, e.pos)
-	both := -1
-	if len(g.refs) > 1 || span > 1 {
-		both = e.emitBothRecent(g, r1, r2, back)
-	}
-	over := e.jmp(0)
-	e.link(outside, e.pos)
 	e.link(missing, e.pos)
-	if !spilled {
-		e.load(r3, slotTmp)
-	}
-	e.link(over, e.pos)
-	if both >= 0 {
-		e.link(both, e.pos)
-	}
-	e.emitReferences(g, r1, 0, back)
+	e.emitAddress(&g.ea, low, r, r2)
+	e.emitReferences(g, r, 0, back)
 }
 
 // emitReferences makes each reference of a group in full and goes back. r1 has the lowest address, or
@@ -366,63 +421,6 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 	}
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)
-}
-
-// emitBothRecent goes back if the group lies in two lines, both the last used of their sets: then
-// nothing changes either. r1 has its lowest address. It returns the site of the jump for the other case.
-func (e *Engine) emitBothRecent(g *group, r1, r2 x86.Reg, back int) (other int) {
-	c := &e.sim.d1
-	span := int32(g.hi - g.lo)
-	e.emitMasked(&c.simCache, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
-	e.aluImm(aluCMP, r1, int32(c.line-1))
-	low := e.jcc(condA, 0)
-	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
-	e.lea(r1, r1, span-1)
-	e.emitMasked(&c.simCache, r2, r1)
-	e.aluAbs(aluSUB, r1, r2, 1, e.abs(c.recent))
-	e.aluImm(aluCMP, r1, int32(c.line-1))
-	e.jcc(condBE, back)
-	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
-	e.lea(r1, r1, 1-span)
-	other = e.jmp(0)
-	e.link(low, e.pos)
-	e.aluAbs(aluADD, r1, r2, 1, e.abs(c.recent))
-	return other
-}
-
-// emitLineStub makes a line the last used of its set and goes back, if it is in the cache at all;
-// else miss emits what happens. RAX may have the flags.
-func (e *Engine) emitLineStub(c *stampCache, line uint64, back int, miss func()) {
-	r1, r2 := x86.RCX, x86.RDX
-	store := func() { e.store(slotTmp, r1); e.store(slotTmp2, r2) }
-	load := func() { e.load(r1, slotTmp); e.load(r2, slotTmp2) }
-	if free := e.spilled &^ (1 << x86.RAX); bits.OnesCount16(free) >= 2 {
-		r1, r2 = lowest(free), lowest(free&(free-1))
-		store, load = func() {}, func() {}
-	}
-	store()
-	e.movImm(r1, uint64(c.ways.host)+2*(line/uint64(c.line)))
-	e.loadWord(r1, r1)
-	e.testRR32(r1)
-	missing := e.jcc(condE, 0)
-	e.load(r2, stClock)
-	e.aluImm(aluADD, r2, tick)
-	e.store(stClock, r2)
-	e.aluRR(aluADD, r2, r1)
-	e.leaAbs(r1, r1, 8, e.abs(c.stampsAt(line))-8)
-	e.storeAt(r1, 0, r2)
-	if line <= math.MaxInt32 {
-		e.storeImm(c.recentAt(line), int32(line))
-	} else {
-		e.storeImm32(c.recentAt(line), uint32(line))
-		e.storeImm32(c.recentAt(line)+4, uint32(line>>32))
-	}
-	load()
-	e.jmp(back)
-	e.link(missing, e.pos)
-	load()
-	miss()
 }
 
 // emitAddress puts an address into r1; r2 is free.

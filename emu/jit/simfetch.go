@@ -57,15 +57,12 @@ func (e *Engine) emitFetch(i int) {
 		stamp := e.sim.i1.stampOf(line)
 		e.cmpAbsImm(e.abs(stamp), 0)
 		missing = append(missing, e.jcc(condE, 0))
-		if !e.sim.vectors {
-			e.emitTick(r)
+		e.emitTime(r, e.stampedNow.fetch(line, &e.sim.i1))
+		if e.sim.vectors {
+			e.vstoreLow(stamp, vecClock)
+		} else {
 			e.store(stamp, r)
-			continue
 		}
-		if e.stampedNow.fetch(line, &e.sim.i1) {
-			e.emitTick(x86.NoReg)
-		}
-		e.vstoreLow(stamp, vecClock)
 	}
 	back := e.pos
 	e.swap()
@@ -114,8 +111,12 @@ func (e *Engine) emitFetchedEntry() {
 	if e.fetchedFlagsSpilled {
 		e.saveFlags()
 	}
-	if e.sim.vectors {
-		e.emitTick(x86.NoReg) // as the check does
+	if e.sim.vectors { // the time advances as in the check
+		e.emitTime(x86.NoReg, true)
+	} else {
+		e.byte(0x48, 0x81) // add qword [stClock], tick
+		e.rip(0, stClock, 4)
+		e.u32(tick)
 	}
 	e.jmp(e.fetchedAt)
 }

@@ -7,10 +7,16 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
+// vecElements has the addresses of a gather's elements, maxElements at most.
+const (
+	vecElements vec = 3
+	maxElements     = 8
+)
+
 // gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all
 // happen, those of elements that are not selected at RSP (docs/counting.md, "Data references").
 func (e *Engine) gathers(g *ginsn) bool {
-	if e.sim.d1.vectors != 1 || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
+	if !e.sim.caches || !e.sim.vectors || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
 		return false
 	}
 	n := uint8(0)
@@ -20,7 +26,7 @@ func (e *Engine) gathers(g *ginsn) bool {
 		}
 		n++
 	}
-	return n >= 2 && n <= waysInVector
+	return n >= 2 && n <= maxElements
 }
 
 // emitGather makes the references of gather i, one by one. If one would fault, Go makes those from there on. Guest
@@ -32,16 +38,12 @@ func (e *Engine) emitGather(i int) {
 	e.store(slotTmp2, x86.RCX)
 	e.emitElements(g, int(refs[0].Size))
 	e.saveFlags()
-	e.vstoreWide(stElements, vecRef)
-	var missing, behind []int
+	e.vstoreWide(stElements, vecElements)
+	missing, behind := make([][]int, len(refs)), make([]int, len(refs))
 	for k := range refs {
-		e.vpbroadcastqLoad(vecRef, stElements+8*k)
 		e.load(x86.RCX, stElements+8*k)
-		e.aluImm32(aluAND, x86.RCX, int32(e.sim.d1.mask))
-		e.emitCompareSpan(&e.sim.d1, x86.RCX, int(refs[k].Size))
-		missing = append(missing, e.jcc(condE, 0))
-		e.emitStampSet(&e.sim.d1, x86.RCX, true)
-		behind = append(behind, e.pos)
+		missing[k] = e.emitTouchLine(x86.RCX, x86.NoReg, int(refs[k].Size), true)
+		behind[k] = e.pos
 	}
 	putBack := func() {
 		e.restoreFlags()
@@ -54,8 +56,10 @@ func (e *Engine) emitGather(i int) {
 	l1, _ := missEvents(x86.Read)
 	counter := e.abs(e.newEventCounter(i, l1, true)) | e.missTotal(l1)
 	var faulting []int
-	for k, site := range missing {
-		e.link(site, e.pos)
+	for k, sites := range missing {
+		for _, site := range sites {
+			e.link(site, e.pos)
+		}
 		e.load(x86.RCX, stElements+8*k)
 		e.emitFullReference(counter, x86.RCX, int(refs[k].Size))
 		e.emitTestGiven(x86.RCX)
@@ -71,21 +75,21 @@ func (e *Engine) emitGather(i int) {
 	e.swap()
 }
 
-// emitElements puts the addresses of g's elements, of size bytes, into vecRef. It loses RCX and leaves flags alone.
+// emitElements puts the addresses of g's elements, of size bytes, into vecElements. It loses RCX and leaves flags alone.
 func (e *Engine) emitElements(g *ginsn, size int) {
-	e.emitExtended(vecRef, g.Mem.Index, g.IndexSize())
-	e.vpsllq(vecRef, log2(int(g.Mem.Scale)))
+	e.emitExtended(vecElements, g.Mem.Index, g.IndexSize())
+	e.vpsllq(vecElements, log2(int(g.Mem.Scale)))
 	if disp := g.Mem.Disp; g.Mem.Base == x86.NoReg {
 		e.movImm(x86.RCX, uint64(disp))
 	} else {
 		e.leaFull(x86.RCX, g.Mem.Base, x86.NoReg, 1, int32(disp), false)
 	}
-	e.vpbroadcastq(vecLine, x86.RCX)
-	e.vpaddqWideVector(vecRef, vecRef, vecLine)
-	e.emitExtended(vecLine, g.Args[2].Reg, size)
-	e.vpmovq2m(1, vecLine)
-	e.vpbroadcastq(vecLine, x86.RSP)
-	e.vpblendmq(vecRef, 1, vecLine, vecRef)
+	e.vpbroadcastq(vecScratch, x86.RCX)
+	e.vpaddqWideVector(vecElements, vecElements, vecScratch)
+	e.emitExtended(vecScratch, g.Args[2].Reg, size)
+	e.vpmovq2m(1, vecScratch)
+	e.vpbroadcastq(vecScratch, x86.RSP)
+	e.vpblendmq(vecElements, 1, vecScratch, vecElements)
 }
 
 // emitExtended puts elements of size bytes of a register of the guest's into v, each with its sign in 8 bytes.

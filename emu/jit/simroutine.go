@@ -21,24 +21,24 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
-	touchLL := e.emitTouchRoutine(&e.sim.ll)
-	touchL1 := e.emitTouchRoutine(&e.sim.d1)
-	e.sim.load = e.emitReference(&e.sim.d1, touchL1, touchLL, false)
-	e.sim.store = e.emitReference(&e.sim.d1, touchL1, touchLL, true)
+	touchLL := e.emitTouchRoutine(e.emitLastStamp)
+	touchD1 := e.emitTouchRoutine(e.emitDataStamp)
+	e.sim.load = e.emitReference(touchD1, touchLL, true, false)
+	e.sim.store = e.emitReference(touchD1, touchLL, true, true)
 	e.sim.fetch = e.emitFetchRoutine(&e.sim.i1)
-	e.sim.fetchLL = e.emitReference(nil, 0, touchLL, false).entry
+	e.sim.fetchLL = e.emitReference(0, touchLL, false, false).entry
 }
 
-// emitReference generates the routine that makes a reference to l1, and to LL if it misses; without l1
-// it misses. writes says that the instruction writes there.
-func (e *Engine) emitReference(l1 *stampCache, touchL1, touchLL int, writes bool) (r dataRoutine) {
+// emitReference generates the routine that makes a reference to D1, if data says that it is one, and to LL if it
+// misses. writes says that the instruction writes there.
+func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataRoutine) {
 	r.entry = e.pos
 	for _, reg := range routineRegs {
 		e.pushReg(reg)
 	}
 	var out []int
 	wild := 0
-	if l1 != nil {
+	if data {
 		// A reference that will fault does not count: an address that is none of the guest's, and
 		// memory that is not there.
 		e.loadAt(x86.RAX, x86.RSP, argAddr)
@@ -53,24 +53,24 @@ func (e *Engine) emitReference(l1 *stampCache, touchL1, touchLL int, writes bool
 		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
 		e.byte(prefixGS, 0x80, 0x3c, 0x08, 0) // cmp byte gs:[rax+rcx], 0
 		r.probed = e.pos
-		two := e.emitLines(&l1.simCache)
-		out = append(out, e.emitStamp(l1)...)
+		two := e.emitLines(&e.sim.d1.simCache)
+		out = append(out, e.emitDataStamp()...)
 		toLL := e.jmp(0)
 		e.link(two, e.pos)
-		e.emitTouchTwo(touchL1)
+		e.emitTouchTwo(touchD1)
 		out = append(out, e.jcc(condE, 0))
 		e.link(toLL, e.pos)
 	}
 	e.emitMissed(0)
 	two := e.emitLines(&e.sim.ll.simCache)
-	out = append(out, e.emitStamp(&e.sim.ll)...)
+	out = append(out, e.emitLastStamp()...)
 	one := e.jmp(0)
 	e.link(two, e.pos)
 	e.emitTouchTwo(touchLL)
 	out = append(out, e.jcc(condE, 0))
 	e.link(one, e.pos)
 	e.emitMissed(8)
-	if l1 != nil {
+	if data {
 		out = append(out, e.jmp(0))
 		e.link(wild, e.pos)
 		r.given = e.pos
@@ -132,48 +132,19 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 		e.pushReg(r)
 	}
 	e.loadAt(x86.RAX, x86.RSP, argSize)
-	e.emitTick(x86.RCX)
-	if e.sim.vectors {
-		e.vmovqFrom(x86.RCX, vecClock)
-	}
+	e.emitTime(x86.RCX, true)
 	e.byte(0x48, 0x83, 0x38, 0) // cmp qword [rax], 0
 	there := e.jcc(condNE, 0)
 	e.loadAt(x86.RDX, x86.RSP, argCounter)
-	e.emitOldestLine(c)
-	e.leaFull(x86.RDI, x86.RDX, x86.R8, 8, 0, false)
-	e.loadAt(x86.RSI, x86.RDI, 0)
-	e.byte(0x48, 0xc7, 0x06, 0, 0, 0, 0) // mov qword [rsi], 0
-	e.storeAt(x86.RDI, 0, x86.RAX)
+	e.emitGiveWay(&c.stampedCache)
 	e.link(there, e.pos)
-	e.storeAt(x86.RAX, 0, x86.RCX)
+	e.emitTime(x86.RCX, false)
+	e.emitStoreTime(x86.RAX, 0, x86.RCX)
 	for i := len(routineRegs) - 1; i >= 0; i-- {
 		e.popReg(routineRegs[i])
 	}
 	e.byte(0xc2, 16, 0) // ret 16
 	return start
-}
-
-// emitOldestLine puts the number of the way at RDX whose line has the least stamp into R8. Stamps of lines are times
-// alone, with room for a way's number in the low bits. It loses RSI, RDI and R9.
-func (e *Engine) emitOldestLine(c *lineCache) {
-	for i := range c.assoc {
-		oldest, r := x86.R8+x86.Reg(i&1), x86.RSI+x86.Reg(i&1) // two of each, as in emitOldest
-		if i < 2 {
-			r = oldest
-		}
-		e.loadAt(r, x86.RDX, int32(8*i))
-		e.loadAt(r, r, 0)
-		if i > 0 {
-			e.lea(r, r, int32(i))
-		}
-		if i >= 2 {
-			e.min(oldest, r)
-		}
-	}
-	if c.assoc > 1 {
-		e.min(x86.R8, x86.R9)
-	}
-	e.byte(0x45, 0x0f, 0xb7, 0xc0) // movzx r8d, r8w
 }
 
 // emitLines puts the addresses of the reference's first and last line into RAX and RCX and
@@ -200,11 +171,11 @@ func (e *Engine) emitTouchTwo(touch int) {
 	e.byte(0x85, 0xff) // test edi, edi
 }
 
-// emitTouchRoutine generates a routine that touches the line in RAX and sets the carry flag if
-// it was missing.
-func (e *Engine) emitTouchRoutine(c *stampCache) int {
+// emitTouchRoutine generates a routine that touches the line in RAX, as emitStamp does, and sets the carry flag if it was
+// missing.
+func (e *Engine) emitTouchRoutine(emitStamp func() (hits []int)) int {
 	start := e.pos
-	hits := e.emitStamp(c)
+	hits := emitStamp()
 	e.byte(0xf9, 0xc3) // stc; ret
 	for _, site := range hits {
 		e.link(site, e.pos)
@@ -213,62 +184,86 @@ func (e *Engine) emitTouchRoutine(c *stampCache) int {
 	return start
 }
 
-// emitStamp looks the line in RAX up and makes it the most recently used of its set. It returns the
-// sites of the jumps to be taken if it was there, and loses RCX, RDX, RSI, R8, R9.
-func (e *Engine) emitStamp(c *stampCache) (hits []int) {
-	if c.vectors > 0 {
-		return e.emitVectorStamp(c)
-	}
-	lineBits := log2(c.line)
+// emitDataStamp looks the line in RAX up in D1 and makes it the most recently used of its set. It returns the
+// sites of the jumps to be taken if it was there, and loses RAX, RCX, RDX, RSI, R8, R9.
+func (e *Engine) emitDataStamp() (hits []int) {
+	c := &e.sim.d1
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
-	if c.recent > 0 {
-		e.aluAbs(aluCMP, x86.RAX, x86.RDX, 1, e.abs(c.recent))
-		hits = append(hits, e.jcc(condE, 0))
-		e.storeAt(x86.RDX, e.abs(c.recent), x86.RAX)
-	}
-	e.shiftLeft(x86.RDX, log2(c.scale))
-	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
-	e.emitTick(x86.RCX)
-	if e.sim.vectors {
-		e.vmovqFrom(x86.RCX, vecClock)
-	}
-	e.movRR(x86.R8, x86.RAX)
-	e.shiftRight(x86.R8, lineBits)
-	e.movImm(x86.RSI, uint64(c.ways.host))
-	e.leaFull(x86.RSI, x86.RSI, x86.R8, 2, 0, false)
-	e.loadWord(x86.R8, x86.RSI)
-	e.testRR32(x86.R8)
-	missing := e.jcc(condE, 0)
-	e.aluRR(aluADD, x86.RCX, x86.R8)
-	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8) // mov [rdx+r8*8-8], rcx
+	e.emitTime(x86.RCX, true)
+	missing := e.emitFind(x86.RAX)
+	e.emitStoreTime(x86.RAX, 0, x86.RCX)
 	hits = append(hits, e.jmp(0))
 	e.link(missing, e.pos)
-	e.emitOldest(c, x86.RDX)
-	e.aluRR(aluADD, x86.RCX, x86.R8)
-	e.byte(0x4a, 0x89, 0x4c, 0xc2, 0xf8)
-	e.leaFull(x86.RDX, x86.RDX, x86.R8, 8, int32(8*c.assoc-8), false)
-	e.loadAt(x86.R9, x86.RDX, 0)
-	e.storeAt(x86.RDX, 0, x86.RAX)
-	e.byte(0x66, 0x44, 0x89, 0x06) // mov [rsi], r8w
-	e.shiftRight(x86.R9, lineBits)
-	e.movImm(x86.RSI, uint64(c.ways.host))
-	e.byte(0x66, 0x42, 0xc7, 0x04, 0x4e, 0, 0) // mov word [rsi+r9*2], 0
+	e.shiftLeft(x86.RDX, log2(c.scale))
+	e.aluImm(aluADD, x86.RDX, e.abs(c.ways))
+	e.emitGiveWay(&c.stampedCache)
+	e.emitTime(x86.RCX, false)
+	e.emitStoreTime(x86.RAX, 0, x86.RCX)
 	return hits
 }
 
-// emitOldest puts the number of the way with the least of the stamps at base into R8. It loses R9.
-func (e *Engine) emitOldest(c *stampCache, base x86.Reg) {
-	e.loadAt(x86.R8, base, 0)
-	if c.assoc > 1 {
-		e.loadAt(x86.R9, base, 8)
+// emitGiveWay gives the line whose stamp is at RAX the way, of those at RDX, of the line with the least stamp, which is
+// not there any more. It loses RCX, RSI, R8 and R9.
+func (e *Engine) emitGiveWay(c *stampedCache) {
+	e.emitOldest(c.assoc, x86.R9, func(r x86.Reg, i int) {
+		e.loadAt(r, x86.RDX, int32(8*i))
+		e.loadAt(r, r, 0)
+	})
+	e.leaFull(x86.R9, x86.RDX, x86.R8, 8, 0, false)
+	e.loadAt(x86.RSI, x86.R9, 0)
+	e.byte(0x48, 0xc7, 0x06, 0, 0, 0, 0) // mov qword [rsi], 0
+	e.storeAt(x86.R9, 0, x86.RAX)
+}
+
+// emitLastStamp does what emitDataStamp does, in LL.
+func (e *Engine) emitLastStamp() (hits []int) {
+	c := &e.sim.ll
+	e.movRR(x86.R9, x86.RAX)
+	e.shiftRight(x86.R9, log2(c.line)-log2(lineWord))
+	e.movRR(x86.RSI, x86.R9)
+	e.addSlot(x86.RSI, stLLTable)
+	e.emitTime(x86.RCX, true)
+	e.loadAt32(x86.R8, x86.RSI, 0)
+	e.testRR32(x86.R8)
+	missing := e.jcc(condE, 0)
+	e.emitStoreTime(x86.R8, 0, x86.RCX)
+	hits = append(hits, e.jmp(0))
+	e.link(missing, e.pos)
+	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
+	e.shiftLeft(x86.RDX, log2(c.scale))
+	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
+	e.emitOldest(c.assoc, x86.RAX, func(r x86.Reg, i int) { e.loadAt(r, x86.RDX, int32(8*i)) })
+	e.leaFull(x86.RAX, x86.RDX, x86.R8, 8, 0, false)
+	e.loadAt(x86.R8, x86.RAX, int32(c.lines-c.stamps))
+	e.storeAt(x86.RAX, int32(c.lines-c.stamps), x86.R9)
+	e.addSlot(x86.R8, stLLTable)
+	e.movImm(x86.RCX, 0)
+	e.storeAt32(x86.R8, 0, x86.RCX)
+	e.storeAt32(x86.RSI, 0, x86.RAX)
+	e.emitTime(x86.RCX, false)
+	e.emitStoreTime(x86.RAX, 0, x86.RCX)
+	return hits
+}
+
+// emitOldest puts the number of the way with the least stamp into R8. load emits a load of the stamp of way i, a time
+// alone, with room for a way's number in the low bits. It loses RCX and other.
+func (e *Engine) emitOldest(assoc int, other x86.Reg, load func(r x86.Reg, i int)) {
+	least := [2]x86.Reg{x86.R8, other} // two minima, so that one need not wait for the other
+	for i := range assoc {
+		r := x86.RCX
+		if i < 2 {
+			r = least[i]
+		}
+		load(r, i)
+		if i > 0 {
+			e.lea(r, r, int32(i))
+		}
+		if i >= 2 {
+			e.min(least[i&1], r)
+		}
 	}
-	// Two minima, so that one need not wait for the other.
-	for i := 2; i < c.assoc; i++ {
-		r := x86.R8 + x86.Reg(i&1)
-		e.minAt(r, base, int32(8*i))
-	}
-	if c.assoc > 1 {
-		e.min(x86.R8, x86.R9)
+	if assoc > 1 {
+		e.min(x86.R8, other)
 	}
 	e.byte(0x45, 0x0f, 0xb7, 0xc0) // movzx r8d, r8w
 }

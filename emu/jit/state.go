@@ -59,15 +59,12 @@ const (
 	stBehind    = 0x258
 	stCounts    = 0x260 // 1 if calls count, 0 if not
 	// The mapping that the stack in use lies in, as far as it is known.
-	stStackLo = 0x268
-	stStackHi = 0x270
-	stX87     = 0x278 // where the guest's x87 is: x87Away, …
-	// What simulation has in vectors (simvector.go): the numbers of ways, a tick, how many ways a vector has, limits by
-	// span.
-	stWays       = 0x280
-	stTick       = 0x2c0
-	stBehindWays = 0x2c8
-	stSpans      = 0x2d0
+	stStackLo    = 0x268
+	stStackHi    = 0x270
+	stX87        = 0x278 // where the guest's x87 is: x87Away, …
+	stTick       = 0x280 // tick
+	stD1Table    = 0x288 // the host addresses of the tables of lines
+	stLLTable    = 0x290
 	stElements   = 0x300 // the addresses of a gather's elements
 	stGiven      = 0x340 // 1 if a reference was not made because it would fault
 	stElement    = 0x348 // which element of a gather that is
