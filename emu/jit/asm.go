@@ -372,6 +372,18 @@ func (e *assembler) stepByte(index x86.Reg, disp int32, down bool) {
 	e.sib(x86.Reg(b2i(down)), index, 1, disp)
 }
 
+// countCarry emits adc qword [off], 0 or, if clear says that it counts where the carry flag is clear, sbb qword [off], -1.
+func (e *assembler) countCarry(off int, clear bool) {
+	e.byte(0x48, 0x83)
+	if clear {
+		e.rip(3, off, 1)
+		e.byte(0xff)
+		return
+	}
+	e.rip(2, off, 1)
+	e.byte(0)
+}
+
 // movRR32 emits mov dst, src (32 bits).
 func (e *assembler) movRR32(dst, src x86.Reg) {
 	if dst >= 8 || src >= 8 {

@@ -110,6 +110,7 @@ var encodings = []encoding{
 	emits((*assembler).loadAt32, regs, bases, disps),
 	emits((*assembler).cmpZeroAt, bases, disps),
 	emits((*assembler).addSlot, regs, offsets),
+	emits((*assembler).countCarry, offsets, values(false, true)),
 	emits((*assembler).storeAt32, bases, disps, regs),
 	emits((*assembler).testLow, regs, small),
 	emits((*assembler).addAt, bases, disps, regs),

@@ -140,15 +140,16 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	e.swap()
 	defer e.swap()
 	e.link(site, e.pos)
-	e.stepByte(r, entry, !taken)
-	if taken {
-		e.cmpByteImm(r, entry, 3)
-	} else {
-		e.cmpByteImm(r, entry, 0)
+	// Whether it was right, if weakly, is not known to the host's predictor either.
+	counters := append(make([]int, 0, 2), own)
+	if total := e.total(emu.Bcm); total >= 0 {
+		counters = append(counters, total)
 	}
-	e.jcc(condE, back) // it was right, if weakly
-	e.incMem(own)
-	e.emitHappened(emu.Bcm)
+	for _, counter := range counters {
+		e.cmpByteImm(r, entry, 2)
+		e.countCarry(counter, !taken)
+	}
+	e.stepByte(r, entry, !taken)
 	e.jmp(back)
 }
 

@@ -354,9 +354,17 @@ func (e *Engine) emitAddIterations() {
 	}
 }
 
+// total returns the offset of the total of an event, -1 if there is none.
+func (e *Engine) total(ev emu.Event) int {
+	if e.calls == nil || e.counting != emu.CountAll || e.calls.columns[ev] < 0 {
+		return -1
+	}
+	return stTotals + 8*e.calls.columns[ev]
+}
+
 // emitHappened adds 1 to the total of an event. It changes the flags.
 func (e *Engine) emitHappened(ev emu.Event) {
-	if e.calls != nil && e.counting == emu.CountAll && e.calls.columns[ev] >= 0 {
-		e.incMem(stTotals + 8*e.calls.columns[ev])
+	if off := e.total(ev); off >= 0 {
+		e.incMem(off)
 	}
 }
