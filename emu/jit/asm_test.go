@@ -108,7 +108,8 @@ var encodings = []encoding{
 	emits((*assembler).storeAt, bases, disps, regs),
 	emits((*assembler).incAt, bases, disps),
 	emits((*assembler).loadAt32, regs, bases, disps),
-	emits((*assembler).cmpZeroAt, bases, disps),
+	emits((*assembler).cmpZeroAt, bases, maybe, disps),
+	emits((*assembler).storeWordAt, bases, maybe, disps, pair),
 	emits((*assembler).addSlot, regs, offsets),
 	emits((*assembler).countCarry, offsets, values(false, true)),
 	emits((*assembler).storeAt32, bases, disps, regs),
@@ -151,7 +152,7 @@ var encodings = []encoding{
 	emits((*assembler).vstoreAt, bases, disps, vecs),
 	emits((*assembler).vloadLow, vecs, offsets),
 	emits((*assembler).vloadLowAt, vecs, bases, disps),
-	emits((*assembler).vstoreLowAt, bases, disps, vecs),
+	emits((*assembler).vstoreLowAt, bases, maybe, disps, vecs),
 	emits((*assembler).vstoreLow, offsets, vecs),
 	emits((*assembler).vpaddqBroadcast, vecs, vecs, offsets),
 	emits((*assembler).vmovqTo, vecs, bases),
@@ -189,7 +190,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "emitFor": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "memIndex": "ModRM and displacement", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many", "saveX87": "many", "restoreX87": "many", "jumpX87": "many", "emitClearX87": "many",
 }
 

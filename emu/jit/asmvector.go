@@ -247,7 +247,7 @@ func (e *assembler) vstoreAt(base x86.Reg, disp int32, v vec) {
 }
 
 // vloadLow emits vmovq v, [off], vloadLowAt vmovq v, [base+disp]; vstoreLow vmovq [off], v,
-// vstoreLowAt vmovq [base+disp], v.
+// vstoreLowAt vmovq [base+index*8+disp], v.
 func (e *assembler) vloadLow(v vec, off int) {
 	e.evex(opVMOVQLd, v, 0, false, evexX|evexB)
 	e.rip(x86.Reg(v), off, 0)
@@ -263,9 +263,25 @@ func (e *assembler) vstoreLow(off int, v vec) {
 	e.rip(x86.Reg(v), off, 0)
 }
 
-func (e *assembler) vstoreLowAt(base x86.Reg, disp int32, v vec) {
-	e.evex(opVMOVQSt, v, 0, false, extend(base))
-	e.memScaled(v, base, disp, 8)
+func (e *assembler) vstoreLowAt(base, index x86.Reg, disp int32, v vec) {
+	xb := extend(base)
+	if index == x86.NoReg {
+		e.evex(opVMOVQSt, v, 0, false, xb)
+		e.memScaled(v, base, disp, 8)
+		return
+	}
+	if index >= x86.R8 {
+		xb &^= evexX
+	}
+	e.evex(opVMOVQSt, v, 0, false, xb)
+	sib := 3<<6 | byte(index&7)<<3 | byte(base&7)
+	switch {
+	case disp == 0 && base&7 != 5:
+		e.byte(byte(v&7)<<3|4, sib)
+	default:
+		e.byte(0x80|byte(v&7)<<3|4, sib)
+		e.u32(uint32(disp))
+	}
 }
 
 // vmovqTo emits vmovq v, r; vmovqFrom vmovq r, v.

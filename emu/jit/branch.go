@@ -87,7 +87,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 			live = e.flagsAtTarget(next)&flagsDead == 0
 		}
 		taken := hooks.Taken(&g.Inst, !c.holds)
-		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.spilled)
+		e.emitPredict(g, taken, c.own, e.outcomes, g.follow, live, e.unused())
 		e.noteOutcome(taken)
 	}
 	if !c.holds {

@@ -88,7 +88,7 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 func (e *Engine) shared(pos int) bool {
 	load, loads := e.sim.load.after(pos)
 	store, stores := e.sim.store.after(pos)
-	missing, finds := e.findFault(pos)
+	missing, finds := e.stampFault(pos)
 	switch resume, changing := e.changing(pos); {
 	case loads:
 		e.resume = load

@@ -70,7 +70,7 @@ func (e *Engine) emitLockedBranch(i int) {
 		return
 	}
 	e.giveFlags()
-	e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i+1), e.spilled)
+	e.emitPredict(g, false, e.newEventCounter(i, emu.Bcm, false), e.outcomes, true, e.flagsLive(i+1), e.unused())
 	e.noteOutcome(false)
 }
 

@@ -48,15 +48,6 @@ func (e *Engine) emitTime(r x86.Reg, late bool) {
 	}
 }
 
-// emitStoreTime stores the time, which emitTime may have put into r, to [base+disp].
-func (e *Engine) emitStoreTime(base x86.Reg, disp int32, r x86.Reg) {
-	if e.sim.vectors {
-		e.vstoreLowAt(base, disp, vecClock)
-		return
-	}
-	e.storeAt(base, disp, r)
-}
-
 // A stampedNow has the lines that have the present time as their stamp, as far as the block being translated knows: two
 // lines of one set must not have the same stamp, or their order would be lost, and other lines may. Where a block
 // begins any line may have it.

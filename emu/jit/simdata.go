@@ -255,6 +255,7 @@ func (e *Engine) emitGroup(g *group, i int) {
 		e.emitKnownLine(g, i, uint64(low))
 		return
 	}
+	e.haveTable(i, g.ea.regs())
 	r, r2 := e.scratch(i, g.ea.regs()), x86.NoReg
 	natural := span <= 8 && len(g.refs) == 1 && bits.OnesCount(uint(span)) == 1
 	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || !e.sim.vectors {
@@ -263,13 +264,42 @@ func (e *Engine) emitGroup(g *group, i int) {
 	e.emitAddress(&g.ea, low, r, r2)
 	within := e.emitTestLine(r, r2, span, natural)
 	one := e.pos
-	missing := e.emitFind(r)
+	p := e.emitPlace(r)
+	missing := e.emitTestStamp(p)
 	e.emitTime(r2, e.stampedNow.group(g, c))
-	e.emitStoreTime(r, 0, r2)
+	e.emitStoreTime(p, r2)
 	back := e.pos
 	e.swap()
 	e.emitGroupApart(g, low, r, r2, natural, within, one, missing, back)
 	e.swap()
+}
+
+// haveTable gives the address of D1's table a register, none of avoid, if enough checks from instruction i on can do
+// with it: each has fewer instructions then, but the register is put aside, and loaded again.
+func (e *Engine) haveTable(i int, avoid uint16) {
+	const enough = 3
+	if e.tableIn != x86.NoReg {
+		return
+	}
+	avoid |= 1<<x86.RSP | 1<<x86.RAX // flags may come to RAX
+	best, most := x86.NoReg, enough-1
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if avoid>>r&1 != 0 {
+			continue
+		}
+		until, n := i+e.nextUse(i, r), 0
+		for k := e.groupsDone; k < len(e.groups) && e.groups[k].at <= until && e.groups[k].ea.regs()>>r&1 == 0; k++ {
+			n++
+		}
+		if n > most {
+			best, most = r, n
+		}
+	}
+	if best != x86.NoReg {
+		e.spill(best)
+		e.tableIn = best
+		e.load(best, stD1Table)
+	}
 }
 
 // emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2. If natural says
@@ -294,37 +324,57 @@ func (e *Engine) emitTestOffset(r x86.Reg, span int) {
 	e.aluImm32(aluCMP, r, int32(e.sim.d1.line-span))
 }
 
-// emitFind makes r, an address, the host address of the stamp of its line in D1, and emits a jump for the case that the
-// line is missing. What is beyond the guest's memory has its stamp beyond the table, where nothing is or nothing can be:
-// then the host faults, and code goes on as if the line were missing (findFault).
-func (e *Engine) emitFind(r x86.Reg) (missing int) {
-	e.emitPlace(r)
-	return e.emitTestStamp(r, 0)
+// A stampPlace is where a stamp is in the host's memory: at a register, or at an index of a table.
+type stampPlace struct {
+	base, index x86.Reg
+	disp        int32
 }
 
-// emitPlace makes r, an address, the host address of the stamp of its line.
-func (e *Engine) emitPlace(r x86.Reg) {
-	e.shiftRight(r, log2(e.sim.d1.line)-log2(stampSize))
+// behind is the stamp of the line behind.
+func (p stampPlace) behind() stampPlace {
+	p.disp += stampSize
+	return p
+}
+
+// emitPlace makes r, an address, say where the stamp of its line is in D1's table. What is beyond the guest's memory has
+// its stamp beyond the table, where nothing is or nothing can be: the host faults then (stampFault).
+func (e *Engine) emitPlace(r x86.Reg) stampPlace {
+	bits := log2(e.sim.d1.line)
+	if e.tableIn != x86.NoReg {
+		e.shiftRight(r, bits)
+		return stampPlace{base: e.tableIn, index: r}
+	}
+	e.shiftRight(r, bits-log2(stampSize))
 	e.aluImm(aluAND, r, -stampSize)
 	e.addSlot(r, stD1Table)
+	return stampPlace{base: r, index: x86.NoReg}
 }
 
-// emitTestStamp emits a jump for the case that the stamp at [r+disp] is 0.
-func (e *Engine) emitTestStamp(r x86.Reg, disp int32) (missing int) {
-	e.cmpZeroAt(r, disp)
+// emitTestStamp emits a jump for the case that a stamp is 0: its line is missing.
+func (e *Engine) emitTestStamp(p stampPlace) (missing int) {
+	e.cmpZeroAt(p.base, p.index, p.disp)
 	return e.jcc(condE, 0)
 }
 
-// findFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos: where
+// emitStoreTime makes the time a stamp, which emitTime may have put into r.
+func (e *Engine) emitStoreTime(p stampPlace, r x86.Reg) {
+	if e.sim.vectors {
+		e.vstoreLowAt(p.base, p.index, p.disp, vecClock)
+		return
+	}
+	e.storeWordAt(p.base, p.index, p.disp, r)
+}
+
+// stampFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos: where
 // it goes if the line is missing. All else that code of blocks compares with 0 in memory has an address of the guest's,
 // and a prefix for GS, or is there.
-func (e *Engine) findFault(pos int) (resume int, ok bool) {
+func (e *Engine) stampFault(pos int) (resume int, ok bool) {
 	if !e.sim.caches || pos < codeOff || pos+16 > arenaSize {
 		return 0, false
 	}
 	code := e.arena.bytesFrom(pos, 16)
 	modrm := code[2]
-	if code[0]&^1 != 0x48 || code[1] != 0x83 || modrm>>6 > 1 || modrm>>3&7 != 7 {
+	if code[0]&^3 != 0x48 || code[1] != 0x83 || modrm>>6 > 1 || modrm>>3&7 != 7 {
 		return 0, false
 	}
 	n := 4 + b2i(modrm&7 == 4) + b2i(modrm>>6 == 1)
@@ -341,24 +391,28 @@ func (e *Engine) emitTouchLine(r, r2 x86.Reg, size int, natural bool) (sites []i
 	if site := e.emitTestLine(r, r2, size, natural); site >= 0 {
 		sites = append(sites, site)
 	}
-	sites = append(sites, e.emitFind(r))
+	p := e.emitPlace(r)
+	sites = append(sites, e.emitTestStamp(p))
 	e.emitTime(r2, true)
-	e.emitStoreTime(r, 0, r2)
+	e.emitStoreTime(p, r2)
 	return sites
 }
 
 // emitKnownLine emits the check of a group whose lowest address is known and which lies in one line.
 func (e *Engine) emitKnownLine(g *group, i int, at uint64) {
 	c := &e.sim.d1
-	r, r2 := e.scratch(i, 0), x86.NoReg
-	if !e.sim.vectors {
-		r2 = e.scratch(i, 1<<r)
+	p := stampPlace{base: e.tableIn, index: x86.NoReg, disp: int32(at / uint64(c.line) * stampSize)}
+	if p.base == x86.NoReg {
+		p.base = e.scratch(i, 0)
+		e.load(p.base, stD1Table)
 	}
-	place := int32(at / uint64(c.line) * stampSize)
-	e.load(r, stD1Table)
-	missing := e.emitTestStamp(r, place)
-	e.emitTime(r2, e.stampedNow.group(g, c))
-	e.emitStoreTime(r, place, r2)
+	r := x86.NoReg
+	if !e.sim.vectors {
+		r = e.scratch(i, 1<<p.base)
+	}
+	missing := e.emitTestStamp(p)
+	e.emitTime(r, e.stampedNow.group(g, c))
+	e.emitStoreTime(p, r)
 	back := e.pos
 	e.swap()
 	e.link(missing, e.pos)
@@ -382,11 +436,11 @@ func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool
 		}
 		// If both lines are there they become the most recently used ones of their sets.
 		if e.sim.d1.mask != 0 { // else both are of one set, and the order of the references counts
-			e.emitPlace(r)
-			first, second := e.emitTestStamp(r, 0), e.emitTestStamp(r, stampSize)
+			p := e.emitPlace(r)
+			first, second := e.emitTestStamp(p), e.emitTestStamp(p.behind())
 			e.emitTime(r2, true)
-			e.emitStoreTime(r, 0, r2)
-			e.emitStoreTime(r, stampSize, r2)
+			e.emitStoreTime(p, r2)
+			e.emitStoreTime(p.behind(), r2)
 			e.jmp(back)
 			e.link(first, e.pos)
 			e.link(second, e.pos)

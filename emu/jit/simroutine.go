@@ -21,6 +21,7 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
+	e.tableIn = x86.NoReg
 	touchLL := e.emitTouchRoutine(e.emitLastStamp)
 	touchD1 := e.emitTouchRoutine(e.emitDataStamp)
 	e.sim.load = e.emitReference(touchD1, touchLL, true, false)
@@ -139,7 +140,7 @@ func (e *Engine) emitFetchRoutine(c *lineCache) int {
 	e.emitGiveWay(&c.stampedCache)
 	e.link(there, e.pos)
 	e.emitTime(x86.RCX, false)
-	e.emitStoreTime(x86.RAX, 0, x86.RCX)
+	e.emitStoreTime(stampPlace{base: x86.RAX, index: x86.NoReg}, x86.RCX)
 	for i := len(routineRegs) - 1; i >= 0; i-- {
 		e.popReg(routineRegs[i])
 	}
@@ -190,15 +191,16 @@ func (e *Engine) emitDataStamp() (hits []int) {
 	c := &e.sim.d1
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
 	e.emitTime(x86.RCX, true)
-	missing := e.emitFind(x86.RAX)
-	e.emitStoreTime(x86.RAX, 0, x86.RCX)
+	p := e.emitPlace(x86.RAX)
+	missing := e.emitTestStamp(p)
+	e.emitStoreTime(p, x86.RCX)
 	hits = append(hits, e.jmp(0))
 	e.link(missing, e.pos)
 	e.shiftLeft(x86.RDX, log2(c.scale))
 	e.aluImm(aluADD, x86.RDX, e.abs(c.ways))
 	e.emitGiveWay(&c.stampedCache)
 	e.emitTime(x86.RCX, false)
-	e.emitStoreTime(x86.RAX, 0, x86.RCX)
+	e.emitStoreTime(p, x86.RCX)
 	return hits
 }
 
@@ -226,7 +228,7 @@ func (e *Engine) emitLastStamp() (hits []int) {
 	e.loadAt32(x86.R8, x86.RSI, 0)
 	e.testRR32(x86.R8)
 	missing := e.jcc(condE, 0)
-	e.emitStoreTime(x86.R8, 0, x86.RCX)
+	e.emitStoreTime(stampPlace{base: x86.R8, index: x86.NoReg}, x86.RCX)
 	hits = append(hits, e.jmp(0))
 	e.link(missing, e.pos)
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
@@ -241,7 +243,7 @@ func (e *Engine) emitLastStamp() (hits []int) {
 	e.storeAt32(x86.R8, 0, x86.RCX)
 	e.storeAt32(x86.RSI, 0, x86.RAX)
 	e.emitTime(x86.RCX, false)
-	e.emitStoreTime(x86.RAX, 0, x86.RCX)
+	e.emitStoreTime(stampPlace{base: x86.RAX, index: x86.NoReg}, x86.RCX)
 	return hits
 }
 

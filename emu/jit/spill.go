@@ -40,6 +40,17 @@ func (e *Engine) reload(regs uint16) {
 func (e *Engine) reloaded(r x86.Reg) {
 	e.saved(e.spilledAt[r], r, stSpill+8*int(r), 0)
 	e.spilled &^= 1 << r
+	if r == e.tableIn {
+		e.tableIn = x86.NoReg
+	}
+}
+
+// unused returns the spilled registers that have nothing else either.
+func (e *Engine) unused() (regs uint16) {
+	if e.tableIn == x86.NoReg {
+		return e.spilled
+	}
+	return e.spilled &^ (1 << e.tableIn)
 }
 
 // reloadOnExit emits the loads of spilled registers on a way out of the block that leaves them spilled
@@ -88,6 +99,9 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	if e.flagsSpilled {
 		avoid |= 1 << x86.RAX
 	}
+	if e.tableIn != x86.NoReg {
+		avoid |= 1 << e.tableIn
+	}
 	if free := e.spilled &^ avoid; free != 0 {
 		return lowest(free)
 	}
@@ -116,6 +130,16 @@ func (e *Engine) nextRead(i int, r x86.Reg) int {
 		}
 	}
 	return maxBlock
+}
+
+// nextUse returns how far from instruction i the block first reads or overwrites r.
+func (e *Engine) nextUse(i int, r x86.Reg) int {
+	for k := i; k < len(e.block); k++ {
+		if g := &e.block[k]; (g.GPRRead|g.GPRWrite)>>r&1 != 0 || g.Kind.Ends() {
+			return k - i
+		}
+	}
+	return len(e.block) - i
 }
 
 // flagsLive reports whether the status flags in front of instruction i may still be read.
