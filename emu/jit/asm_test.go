@@ -117,6 +117,7 @@ var encodings = []encoding{
 	emits((*assembler).addAt, bases, disps, regs),
 	emits((*assembler).aluAt, alu, regs, bases, disps),
 	emits((*assembler).mm, mmOps, mms, offsets),
+	emits((*assembler).mmIndex, values[byte](opMOVQStore), values[mmx](0, 7), bases, maybe, disps),
 	emits((*assembler).mmAt, mmOps, mms, bases, disps),
 	emits((*assembler).mmReg, values[byte](opMOVQLoad, opPADDQ), mms, mms),
 	emits((*assembler).movqTo, mms, bases),

@@ -31,6 +31,15 @@ func (e *assembler) mmAt(op byte, m mmx, base x86.Reg, disp int32) {
 	e.memRM(x86.Reg(m), base, disp)
 }
 
+// mmIndex emits an instruction with m and [base+index*8+disp].
+func (e *assembler) mmIndex(op byte, m mmx, base, index x86.Reg, disp int32) {
+	if rex := rexIndex(0, base, index) &^ 8; rex != 0x40 {
+		e.byte(rex)
+	}
+	e.byte(0x0f, op)
+	e.memIndex(x86.Reg(m), base, index, disp)
+}
+
 func (e *assembler) mmReg(op byte, m, other mmx) { e.byte(0x0f, op, 0xc0|byte(m)<<3|byte(other)) }
 
 // movqTo emits movq m, r; movqFrom movq r, m.

@@ -86,15 +86,12 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 // shared handles a fault of code at arena offset pos that blocks share, or of a lookup that found nothing, where there
 // is another way to go on, and reports whether it was one.
 func (e *Engine) shared(pos int) bool {
-	load, loads := e.sim.load.after(pos)
-	store, stores := e.sim.store.after(pos)
-	missing, finds := e.stampFault(pos)
+	given, probes := e.probeFault(pos)
+	missing, tests := e.stampFault(pos)
 	switch resume, changing := e.changing(pos); {
-	case loads:
-		e.resume = load
-	case stores:
-		e.resume = store
-	case finds:
+	case probes:
+		e.resume = given
+	case tests:
 		e.resume = missing
 	case e.unfilled():
 		e.resume = e.stubs.miss + int(e.get(stSigRIP))

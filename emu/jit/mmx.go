@@ -18,6 +18,7 @@ import (
 // What is in the registers. What else adds up is in memory.
 const (
 	mmTotals  mmx = 5 // how many of the totals of calls may be in registers, from MM0 on: those that blocks add to
+	mmClock   mmx = 4 // the clock of simulated caches, unless it is the last of the totals
 	mmFrame   mmx = 5 // the address of the innermost frame
 	mmBudget  mmx = 6
 	mmScratch mmx = 7
@@ -54,9 +55,17 @@ func (k *calls) setRegisters() bool {
 	return true
 }
 
+// keepsClock reports whether the clock of simulated caches is in mmClock while generated code runs.
+func (e *Engine) keepsClock() bool {
+	return e.mmx && e.sim.caches && (e.calls == nil || !slices.Contains(e.calls.registers, mmClock))
+}
+
 // kept calls f with each register that keeps a value, and the value's place in memory.
 func (e *Engine) kept(f func(m mmx, off int)) {
 	f(mmBudget, stBudget)
+	if e.keepsClock() {
+		f(mmClock, stClock)
+	}
 	if e.calls == nil {
 		return
 	}

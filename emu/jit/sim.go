@@ -177,7 +177,11 @@ type simulation struct {
 	size      int // of all tables, rounded up to pages
 	// maxRef is the longest reference there is: longer ones count as that.
 	maxRef int
-	// fetch, load and store are the routines that simulate a reference (simroutine.go).
+	// routines simulate a reference (simroutine.go): the second ones where the guest's x87 is loaded, and not the clock.
+	routines [2]simRoutines
+}
+
+type simRoutines struct {
 	fetch, fetchLL int
 	load, store    dataRoutine
 }
@@ -199,12 +203,15 @@ func (r *dataRoutine) after(pos int) (resume int, ok bool) {
 }
 
 // data returns the routine for a reference that does what k says.
-func (s *simulation) data(k x86.RefKind) int {
+func (s *simRoutines) data(k x86.RefKind) int {
 	if k == x86.Read {
 		return s.load.entry
 	}
 	return s.store.entry
 }
+
+// simRoutines returns the routines for where the assembler is.
+func (e *Engine) simRoutines() *simRoutines { return &e.sim.routines[b2i(e.keepsClock() && e.x87)] }
 
 // Sizes of the predictors' tables (docs/counting.md, "Conditional branches").
 const (

@@ -154,7 +154,7 @@ func (e *Engine) emitFullReference(counter int32, r x86.Reg, size int) {
 	e.pushReg(r)
 	e.pushImm(counter)
 	e.pushImm(int32(size - 1))
-	e.call(e.sim.load.entry)
+	e.call(e.simRoutines().load.entry)
 	e.load(x86.RSP, stSimRSP)
 }
 

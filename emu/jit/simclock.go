@@ -4,12 +4,18 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// The clock of the simulated caches is in a vector register where the host has some that the guest does not have, and in
-// stClock otherwise. With caches, the totals of calls are not in the registers that numbers have otherwise (totals.go).
+// The clock of the simulated caches is in a vector register where the host has some that the guest does not have, else
+// in one of MMX if there is one left, and in stClock otherwise. With caches, the totals of calls are not in the registers
+// that numbers have otherwise (totals.go).
 const (
 	vecClock vec = 0
 	vecTick  vec = 1 // what is added for each reference
 )
+
+// clockInMMX reports whether the clock is in mmClock where the assembler is, clockInMemory whether it is in stClock.
+func (e *Engine) clockInMMX() bool { return e.inMMX() && e.keepsClock() }
+
+func (e *Engine) clockInMemory() bool { return !e.sim.vectors && !e.clockInMMX() }
 
 // emitEnterSim loads what is in vector and mask registers while generated code runs, emitExitSim stores it.
 func (e *Engine) emitEnterSim() {
@@ -32,13 +38,14 @@ func (e *Engine) emitExitSim() {
 	}
 }
 
-// emitTime advances the time if late says so. Without a vector register for it the time is in r then. The flags
-// stay.
+// emitTime advances the time if late says so. If the clock is in memory the time is in r then. The flags stay.
 func (e *Engine) emitTime(r x86.Reg, late bool) {
 	switch {
 	case e.sim.vectors && late:
 		e.vpaddqVector(vecClock, vecClock, vecTick)
-	case e.sim.vectors:
+	case e.clockInMMX() && late:
+		e.mm(opPADDQ, mmClock, stTick)
+	case !e.clockInMemory():
 	case late:
 		e.load(r, stClock)
 		e.lea(r, r, tick)

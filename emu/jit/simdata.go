@@ -258,7 +258,7 @@ func (e *Engine) emitGroup(g *group, i int) {
 	e.haveTable(i, g.ea.regs())
 	r, r2 := e.scratch(i, g.ea.regs()), x86.NoReg
 	natural := span <= 8 && len(g.refs) == 1 && bits.OnesCount(uint(span)) == 1
-	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || !e.sim.vectors {
+	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || e.clockInMemory() {
 		r2 = e.scratch(i, g.ea.regs()|1<<r)
 	}
 	e.emitAddress(&g.ea, low, r, r2)
@@ -358,11 +358,14 @@ func (e *Engine) emitTestStamp(p stampPlace) (missing int) {
 
 // emitStoreTime makes the time a stamp, which emitTime may have put into r.
 func (e *Engine) emitStoreTime(p stampPlace, r x86.Reg) {
-	if e.sim.vectors {
+	switch {
+	case e.sim.vectors:
 		e.vstoreLowAt(p.base, p.index, p.disp, vecClock)
-		return
+	case e.clockInMMX():
+		e.mmIndex(opMOVQStore, mmClock, p.base, p.index, p.disp)
+	default:
+		e.storeWordAt(p.base, p.index, p.disp, r)
 	}
-	e.storeWordAt(p.base, p.index, p.disp, r)
 }
 
 // stampFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos: where
@@ -407,7 +410,7 @@ func (e *Engine) emitKnownLine(g *group, i int, at uint64) {
 		e.load(p.base, stD1Table)
 	}
 	r := x86.NoReg
-	if !e.sim.vectors {
+	if e.clockInMemory() {
 		r = e.scratch(i, 1<<p.base)
 	}
 	missing := e.emitTestStamp(p)
@@ -471,7 +474,7 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 		l1, _ := missEvents(ref.kind)
 		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)) | e.missTotal(l1))
 		e.pushImm(int32(ref.size - 1))
-		e.call(e.sim.data(ref.kind))
+		e.call(e.simRoutines().data(ref.kind))
 	}
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)

@@ -49,7 +49,7 @@ func (e *Engine) emitFetch(i int) {
 	}
 	e.spillFlags(i)
 	r := x86.NoReg
-	if !e.sim.vectors {
+	if e.clockInMemory() {
 		r = e.scratch(i, 0)
 	}
 	var missing []int
@@ -58,9 +58,12 @@ func (e *Engine) emitFetch(i int) {
 		e.cmpAbsImm(e.abs(stamp), 0)
 		missing = append(missing, e.jcc(condE, 0))
 		e.emitTime(r, e.stampedNow.fetch(line, &e.sim.i1))
-		if e.sim.vectors {
+		switch {
+		case e.sim.vectors:
 			e.vstoreLow(stamp, vecClock)
-		} else {
+		case e.clockInMMX():
+			e.mm(opMOVQStore, mmClock, stamp)
+		default:
 			e.store(stamp, r)
 		}
 	}
@@ -83,7 +86,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	for line := first; line <= last; line += uint64(c.line) {
 		e.pushImm(e.abs(c.set(line)))
 		e.pushImm(e.abs(c.stampOf(line)))
-		e.call(e.sim.fetch)
+		e.call(e.simRoutines().fetch)
 	}
 	e.pushImm(int32(g.PC))
 	if g.PC > math.MaxInt32 {
@@ -92,7 +95,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	}
 	e.pushImm(e.abs(e.newEventCounter(i, emu.I1mr, true)) | e.missTotal(emu.I1mr))
 	e.pushImm(int32(g.Len) - 1)
-	e.call(e.sim.fetchLL)
+	e.call(e.simRoutines().fetchLL)
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)
 }
@@ -111,7 +114,7 @@ func (e *Engine) emitFetchedEntry() {
 	if e.fetchedFlagsSpilled {
 		e.saveFlags()
 	}
-	if e.sim.vectors { // the time advances as in the check
+	if !e.clockInMemory() { // the time advances as in the check
 		e.emitTime(x86.NoReg, true)
 	} else {
 		e.byte(0x48, 0x81) // add qword [stClock], tick

@@ -21,13 +21,34 @@ var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
-	e.tableIn = x86.NoReg
-	touchLL := e.emitTouchRoutine(e.emitLastStamp)
-	touchD1 := e.emitTouchRoutine(e.emitDataStamp)
-	e.sim.load = e.emitReference(touchD1, touchLL, true, false)
-	e.sim.store = e.emitReference(touchD1, touchLL, true, true)
-	e.sim.fetch = e.emitFetchRoutine(&e.sim.i1)
-	e.sim.fetchLL = e.emitReference(0, touchLL, false, false).entry
+	e.tableIn, e.sim.routines = x86.NoReg, [2]simRoutines{}
+	for i := range e.sim.routines {
+		e.x87 = i == 1
+		if e.x87 && !e.keepsClock() {
+			break
+		}
+		touchLL := e.emitTouchRoutine(e.emitLastStamp)
+		touchD1 := e.emitTouchRoutine(e.emitDataStamp)
+		e.sim.routines[i] = simRoutines{
+			load:    e.emitReference(touchD1, touchLL, true, false),
+			store:   e.emitReference(touchD1, touchLL, true, true),
+			fetch:   e.emitFetchRoutine(&e.sim.i1),
+			fetchLL: e.emitReference(0, touchLL, false, false).entry,
+		}
+	}
+	e.x87 = false
+}
+
+// probeFault returns where a routine goes on after a fault at arena offset pos, and whether it is one that it expects.
+func (e *Engine) probeFault(pos int) (resume int, ok bool) {
+	for i := range e.sim.routines {
+		for _, r := range [2]*dataRoutine{&e.sim.routines[i].load, &e.sim.routines[i].store} {
+			if resume, ok = r.after(pos); ok {
+				return resume, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // emitReference generates the routine that makes a reference to D1, if data says that it is one, and to LL if it
