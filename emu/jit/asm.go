@@ -372,7 +372,8 @@ func (e *assembler) stepByte(index x86.Reg, disp int32, down bool) {
 	e.sib(x86.Reg(b2i(down)), index, 1, disp)
 }
 
-// countCarry emits adc qword [off], 0 or, if clear says that it counts where the carry flag is clear, sbb qword [off], -1.
+// countCarry emits adc qword [off], 0 or, if clear says that it counts where the carry flag is clear, sbb qword [off],
+// -1.
 func (e *assembler) countCarry(off int, clear bool) {
 	e.byte(0x48, 0x83)
 	if clear {
@@ -452,8 +453,8 @@ func (e *assembler) storeWordAt(base, index x86.Reg, disp int32, reg x86.Reg) {
 	e.memIndex(reg, base, index, disp)
 }
 
-// memIndex emits ModRM, SIB and displacement for [base+index*8+disp] with reg in ModRM.reg; rexIndex is the prefix of an
-// instruction of 64 bits with that.
+// memIndex emits ModRM, SIB and displacement for [base+index*8+disp] with reg in ModRM.reg; rexIndex is the prefix of
+// an instruction of 64 bits with that.
 func (e *assembler) memIndex(reg, base, index x86.Reg, disp int32) {
 	if index == x86.NoReg {
 		e.memRM(reg, base, disp)

@@ -53,6 +53,7 @@ var (
 	maybe   = append(values(x86.NoReg), indices...)
 	scales  = values[uint8](1, 2, 4, 8)
 	disps   = values[int32](0, 8, 64, 127, -128, 128, -129, 2032, -2048, 8128, -8256, math.MinInt32)
+	near    = values[int32](0, 8, -128, 128, math.MinInt32)
 	imms    = values[int32](0, 127, -128, 128, -129, math.MaxInt32, math.MinInt32)
 	someImm = values[int32](1, -0x12345678)
 	abs     = values[int32](0, 0x12345678)
@@ -108,8 +109,8 @@ var encodings = []encoding{
 	emits((*assembler).storeAt, bases, disps, regs),
 	emits((*assembler).incAt, bases, disps),
 	emits((*assembler).loadAt32, regs, bases, disps),
-	emits((*assembler).cmpZeroAt, bases, maybe, disps),
-	emits((*assembler).storeWordAt, bases, maybe, disps, pair),
+	emits((*assembler).cmpZeroAt, bases, maybe, near),
+	emits((*assembler).storeWordAt, bases, maybe, near, pair),
 	emits((*assembler).addSlot, regs, offsets),
 	emits((*assembler).countCarry, offsets, values(false, true)),
 	emits((*assembler).storeAt32, bases, disps, regs),
@@ -117,7 +118,7 @@ var encodings = []encoding{
 	emits((*assembler).addAt, bases, disps, regs),
 	emits((*assembler).aluAt, alu, regs, bases, disps),
 	emits((*assembler).mm, mmOps, mms, offsets),
-	emits((*assembler).mmIndex, values[byte](opMOVQStore), values[mmx](0, 7), bases, maybe, disps),
+	emits((*assembler).mmIndex, values[byte](opMOVQStore), values[mmx](0, 7), bases, maybe, near),
 	emits((*assembler).mmAt, mmOps, mms, bases, disps),
 	emits((*assembler).mmReg, values[byte](opMOVQLoad, opPADDQ), mms, mms),
 	emits((*assembler).movqTo, mms, bases),
@@ -153,7 +154,7 @@ var encodings = []encoding{
 	emits((*assembler).vstoreAt, bases, disps, vecs),
 	emits((*assembler).vloadLow, vecs, offsets),
 	emits((*assembler).vloadLowAt, vecs, bases, disps),
-	emits((*assembler).vstoreLowAt, bases, maybe, disps, vecs),
+	emits((*assembler).vstoreLowAt, bases, maybe, near, values[vec](0, 15)),
 	emits((*assembler).vstoreLow, offsets, vecs),
 	emits((*assembler).vpaddqBroadcast, vecs, vecs, offsets),
 	emits((*assembler).vmovqTo, vecs, bases),

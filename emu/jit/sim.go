@@ -45,8 +45,8 @@ func (c *simCache) tableSize(scale int) int { return (int(c.mask) + c.line) * sc
 // tick is what the clock advances by, and more than any way's number.
 const tick = 1 << 16
 
-// A stampedCache is one whose lines have a stamp each, the time of their last use, or 0 if they are not in the cache: so
-// nothing is searched, and a hit writes a stamp and changes nothing else. The ways of a set are the addresses of the
+// A stampedCache is one whose lines have a stamp each, the time of their last use, or 0 if they are not in the cache:
+// so nothing is searched, and a hit writes a stamp and changes nothing else. The ways of a set are the addresses of the
 // stamps of their lines, or of a word that stays 0; the line with the least stamp goes. D1 and I1 are such caches.
 type stampedCache struct {
 	simCache
@@ -88,8 +88,8 @@ func newLineCache(g cachesim.Geometry, off int) (c lineCache, end int) {
 	return c, end
 }
 
-// A lastCache is LL. What a set has lies together, since it misses the host's caches, too: each way has a stamp, and for
-// each line of guest memory table has the address of the stamp of its way, or 0 if it is not in the cache.
+// A lastCache is LL. What a set has lies together, since it misses the host's caches, too: each way has a stamp, and
+// for each line of guest memory table has the address of the stamp of its way, or 0 if it is not in the cache.
 type lastCache struct {
 	simCache
 	table lineTable
@@ -177,7 +177,8 @@ type simulation struct {
 	size      int // of all tables, rounded up to pages
 	// maxRef is the longest reference there is: longer ones count as that.
 	maxRef int
-	// routines simulate a reference (simroutine.go): the second ones where the guest's x87 is loaded, and not the clock.
+	// routines simulate a reference (simroutine.go): the second ones where the guest's x87 is loaded, and not the
+	// clock.
 	routines [2]simRoutines
 }
 

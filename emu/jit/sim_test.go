@@ -299,3 +299,36 @@ func TestWildReferences(t *testing.T) {
 		}
 	}
 }
+
+// TestTableBesideFlags has so many checks in a row that D1's table gets a register, and flags that live across some of
+// them: these wait in RAX, which nothing else uses.
+func TestTableBesideFlags(t *testing.T) {
+	m := newSimulator(t, `
+		48 8b 0e     # mov rcx, [rsi]
+		48 8b 17     # mov rdx, [rdi]
+		4c 8b 03     # mov r8, [rbx]
+		48 39 d1     # cmp rcx, rdx
+		4c 8b 4d 00  # mov r9, [rbp]
+		4c 8b 56 08  # mov r10, [rsi+8]
+		75 02        # jne over
+		0f 05        # syscall
+		0f 05        # over: syscall`)
+	for i, r := range []int{emu.RSI, emu.RDI, emu.RBX, emu.RBP} {
+		m.cpu.Regs[r] = uint64(dataAt) + uint64(0x140*i)
+	}
+	m.cpu.Regs[emu.RAX] = 77
+	// With the flags of equal numbers in its low bits the table's address would lead from RBP's line to this one.
+	const equal = 0x4600
+	wrong := (equal - uint64(m.sim.d1.table.host)&0xffff) / stampSize * 64
+	m.sim.d1.touch(m.Engine, m.cpu.Regs[emu.RBP]&^63+wrong)
+	for run := range 3 {
+		m.cpu.RIP = codeAt
+		m.run(emu.StopSyscall)
+		require.EqualValues(t, 77, m.cpu.Regs[emu.RAX])
+		require.Equal(t, codeAt+24, m.cpu.RIP, "they are equal")
+		for _, at := range []emu.Addr{codeAt, codeAt + 3, codeAt + 6, codeAt + 12} {
+			n := m.events(at)
+			require.Equal(t, []uint64{1, uint64(b2i(run == 0))}, []uint64{n[emu.Dr], n[emu.D1mr]})
+		}
+	}
+}

@@ -281,29 +281,34 @@ func (e *Engine) haveTable(i int, avoid uint16) {
 	if e.tableIn != x86.NoReg {
 		return
 	}
-	avoid |= 1<<x86.RSP | 1<<x86.RAX // flags may come to RAX
-	best, most := x86.NoReg, enough-1
-	for r := x86.RAX; r <= x86.R15; r++ {
-		if avoid>>r&1 != 0 {
-			continue
+	candidates, served, k := ^(avoid | 1<<x86.RSP | 1<<x86.RAX), 0, e.groupsDone // flags may come to RAX
+	for j := i; j < len(e.block) && candidates != 0; j++ {
+		lasting := candidates
+		for ; k < len(e.groups) && e.groups[k].at == j; k++ {
+			if lasting &^= e.groups[k].ea.regs(); lasting != 0 {
+				candidates, served = lasting, served+1
+			}
 		}
-		until, n := i+e.nextUse(i, r), 0
-		for k := e.groupsDone; k < len(e.groups) && e.groups[k].at <= until && e.groups[k].ea.regs()>>r&1 == 0; k++ {
-			n++
+		g := &e.block[j]
+		if lasting &^= g.GPRRead | g.GPRWrite; lasting == 0 || g.Kind.Ends() {
+			break
 		}
-		if n > most {
-			best, most = r, n
-		}
+		candidates = lasting
 	}
-	if best != x86.NoReg {
-		e.spill(best)
-		e.tableIn = best
-		e.load(best, stD1Table)
+	if served < enough {
+		return
 	}
+	if spilled := candidates & e.spilled; spilled != 0 {
+		candidates = spilled
+	}
+	e.tableIn = lowest(candidates)
+	e.spill(e.tableIn)
+	e.load(e.tableIn, stD1Table)
 }
 
 // emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2. If natural says
-// so, they are one reference of a natural size, nearly always aligned: then it jumps if that is not so, and needs no r2.
+// so, they are one reference of a natural size, nearly always aligned: then it jumps if that is not so, and needs no
+// r2.
 func (e *Engine) emitTestLine(r, r2 x86.Reg, span int, natural bool) (site int) {
 	switch {
 	case span == 1:
@@ -317,8 +322,8 @@ func (e *Engine) emitTestLine(r, r2 x86.Reg, span int, natural bool) (site int) 
 	return e.jcc(condA, 0)
 }
 
-// emitTestOffset makes r, an address, its place in its line, and compares that with the last one where span bytes are in
-// one line.
+// emitTestOffset makes r, an address, its place in its line, and compares that with the last one where span bytes are
+// in one line.
 func (e *Engine) emitTestOffset(r x86.Reg, span int) {
 	e.aluImm32(aluAND, r, int32(e.sim.d1.line-1))
 	e.aluImm32(aluCMP, r, int32(e.sim.d1.line-span))
@@ -336,8 +341,8 @@ func (p stampPlace) behind() stampPlace {
 	return p
 }
 
-// emitPlace makes r, an address, say where the stamp of its line is in D1's table. What is beyond the guest's memory has
-// its stamp beyond the table, where nothing is or nothing can be: the host faults then (stampFault).
+// emitPlace makes r, an address, say where the stamp of its line is in D1's table. What is beyond the guest's memory
+// has its stamp beyond the table, where nothing is or nothing can be: the host faults then (stampFault).
 func (e *Engine) emitPlace(r x86.Reg) stampPlace {
 	bits := log2(e.sim.d1.line)
 	if e.tableIn != x86.NoReg {
@@ -368,9 +373,9 @@ func (e *Engine) emitStoreTime(p stampPlace, r x86.Reg) {
 	}
 }
 
-// stampFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos: where
-// it goes if the line is missing. All else that code of blocks compares with 0 in memory has an address of the guest's,
-// and a prefix for GS, or is there.
+// stampFault returns where generated code goes on after a fault of emitTestStamp's comparison at arena offset pos:
+// where it goes if the line is missing. All else that code of blocks compares with 0 in memory has an address of the
+// guest's, and a prefix for GS, or is there.
 func (e *Engine) stampFault(pos int) (resume int, ok bool) {
 	if !e.sim.caches || pos < codeOff || pos+16 > arenaSize {
 		return 0, false
@@ -423,8 +428,8 @@ func (e *Engine) emitKnownLine(g *group, i int, at uint64) {
 	e.swap()
 }
 
-// emitGroupApart emits what happens if the check of a group fails: within and missing are the sites of its jumps, one is
-// where it goes on with an address in r that lies in one line, low the displacement of the lowest byte.
+// emitGroupApart emits what happens if the check of a group fails: within and missing are the sites of its jumps, one
+// is where it goes on with an address in r that lies in one line, low the displacement of the lowest byte.
 func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool, within, one, missing, back int) {
 	span := int(g.hi - g.lo)
 	if within >= 0 {

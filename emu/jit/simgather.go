@@ -75,7 +75,8 @@ func (e *Engine) emitGather(i int) {
 	e.swap()
 }
 
-// emitElements puts the addresses of g's elements, of size bytes, into vecElements. It loses RCX and leaves flags alone.
+// emitElements puts the addresses of g's elements, of size bytes, into vecElements. It loses RCX and leaves flags
+// alone.
 func (e *Engine) emitElements(g *ginsn, size int) {
 	e.emitExtended(vecElements, g.Mem.Index, g.IndexSize())
 	e.vpsllq(vecElements, log2(int(g.Mem.Scale)))

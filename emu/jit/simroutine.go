@@ -17,11 +17,11 @@ const (
 )
 
 // routineRegs are the registers the routines save.
-var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.RDI, x86.R8, x86.R9}
+var routineRegs = [...]x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RSI, x86.R8, x86.R9}
 
 // emitSimRoutines generates the routines.
 func (e *Engine) emitSimRoutines() {
-	e.tableIn, e.sim.routines = x86.NoReg, [2]simRoutines{}
+	e.sim.routines = [2]simRoutines{}
 	for i := range e.sim.routines {
 		e.x87 = i == 1
 		if e.x87 && !e.keepsClock() {
@@ -58,7 +58,7 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 	for _, reg := range routineRegs {
 		e.pushReg(reg)
 	}
-	var out []int
+	var out, gone []int // the sites of jumps to the end, and to where LL is known to miss
 	wild := 0
 	if data {
 		// A reference that will fault does not count: an address that is none of the guest's, and
@@ -75,22 +75,36 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 		e.byte(prefixGS, 0x80, 0x38, 0)       // cmp byte gs:[rax], 0
 		e.byte(prefixGS, 0x80, 0x3c, 0x08, 0) // cmp byte gs:[rax+rcx], 0
 		r.probed = e.pos
-		two := e.emitLines(&e.sim.d1.simCache)
+		d1, ll := &e.sim.d1, &e.sim.ll
+		two := e.emitLines(&d1.simCache)
 		out = append(out, e.emitDataStamp()...)
-		toLL := e.jmp(0)
+		toLL := -1
+		if d1.line <= ll.line { // it lies in one line of LL, too
+			e.emitMissed(0)
+			e.loadAt(x86.RAX, x86.RSP, argAddr)
+			e.aluImm(aluAND, x86.RAX, int32(-ll.line))
+			out = append(out, e.emitLastStamp()...)
+			gone = append(gone, e.jmp(0))
+		} else {
+			toLL = e.jmp(0)
+		}
 		e.link(two, e.pos)
 		e.emitTouchTwo(touchD1)
 		out = append(out, e.jcc(condE, 0))
-		e.link(toLL, e.pos)
+		if toLL >= 0 {
+			e.link(toLL, e.pos)
+		}
 	}
 	e.emitMissed(0)
 	two := e.emitLines(&e.sim.ll.simCache)
 	out = append(out, e.emitLastStamp()...)
-	one := e.jmp(0)
+	gone = append(gone, e.jmp(0))
 	e.link(two, e.pos)
 	e.emitTouchTwo(touchLL)
 	out = append(out, e.jcc(condE, 0))
-	e.link(one, e.pos)
+	for _, site := range gone {
+		e.link(site, e.pos)
+	}
 	e.emitMissed(8)
 	if data {
 		out = append(out, e.jmp(0))
@@ -128,16 +142,16 @@ func (e *Engine) compareLimit(r x86.Reg) {
 }
 
 // emitMissed counts a miss on the counter at an offset from the address of both. If calls are recorded, that has the
-// column of their totals in its lowest bits (missTotal). It loses RDI, RDX and RSI.
+// column of their totals in its lowest bits (missTotal). It loses RCX, RDX and RSI.
 func (e *Engine) emitMissed(off int32) {
-	e.loadAt(x86.RDI, x86.RSP, argCounter)
+	e.loadAt(x86.RCX, x86.RSP, argCounter)
 	if e.calls == nil {
-		e.incAt(x86.RDI, off)
+		e.incAt(x86.RCX, off)
 		return
 	}
-	e.movRR32(x86.RDX, x86.RDI)
-	e.aluImm(aluAND, x86.RDI, -8)
-	e.incAt(x86.RDI, off)
+	e.movRR32(x86.RDX, x86.RCX)
+	e.aluImm(aluAND, x86.RCX, -8)
+	e.incAt(x86.RCX, off)
 	e.aluImm32(aluAND, x86.RDX, 7)
 	none := e.short(opShortJE)
 	e.leaRIP(x86.RSI, stTotals+8*(e.calls.misses-1))
@@ -183,6 +197,7 @@ func (e *Engine) emitLines(c *simCache) (two int) {
 
 // emitTouchTwo touches the lines in RAX and RCX; the zero flag says that both were there.
 func (e *Engine) emitTouchTwo(touch int) {
+	e.pushReg(x86.RDI)
 	e.movImm(x86.RDI, 0)
 	e.pushReg(x86.RCX)
 	e.call(touch)
@@ -191,10 +206,11 @@ func (e *Engine) emitTouchTwo(touch int) {
 	e.call(touch)
 	e.byte(0x83, 0xd7, 0)
 	e.byte(0x85, 0xff) // test edi, edi
+	e.popReg(x86.RDI)
 }
 
-// emitTouchRoutine generates a routine that touches the line in RAX, as emitStamp does, and sets the carry flag if it was
-// missing.
+// emitTouchRoutine generates a routine that touches the line in RAX, as emitStamp does, and sets the carry flag if it
+// was missing.
 func (e *Engine) emitTouchRoutine(emitStamp func() (hits []int)) int {
 	start := e.pos
 	hits := emitStamp()
@@ -212,7 +228,9 @@ func (e *Engine) emitDataStamp() (hits []int) {
 	c := &e.sim.d1
 	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
 	e.emitTime(x86.RCX, true)
-	p := e.emitPlace(x86.RAX)
+	e.shiftRight(x86.RAX, log2(c.line)-log2(stampSize))
+	e.addSlot(x86.RAX, stD1Table)
+	p := stampPlace{base: x86.RAX, index: x86.NoReg}
 	missing := e.emitTestStamp(p)
 	e.emitStoreTime(p, x86.RCX)
 	hits = append(hits, e.jmp(0))

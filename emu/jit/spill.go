@@ -132,16 +132,6 @@ func (e *Engine) nextRead(i int, r x86.Reg) int {
 	return maxBlock
 }
 
-// nextUse returns how far from instruction i the block first reads or overwrites r.
-func (e *Engine) nextUse(i int, r x86.Reg) int {
-	for k := i; k < len(e.block); k++ {
-		if g := &e.block[k]; (g.GPRRead|g.GPRWrite)>>r&1 != 0 || g.Kind.Ends() {
-			return k - i
-		}
-	}
-	return len(e.block) - i
-}
-
 // flagsLive reports whether the status flags in front of instruction i may still be read.
 func (e *Engine) flagsLive(i int) bool {
 	live := x86.StatusFlags
