@@ -161,7 +161,7 @@ func (e *Engine) rebase() error {
 		}
 	}
 	e.leaveNear()
-	if err := e.growLineTables(); err != nil {
+	if err := e.growDirectories(); err != nil {
 		return err
 	}
 	e.setBase()

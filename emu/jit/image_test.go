@@ -192,7 +192,7 @@ func TestBudgetOfALaterProcess(t *testing.T) {
 	}
 }
 
-// TestImageWithoutAVX512 keeps code as hosts without AVX-512 have it, while the tables of lines grow.
+// TestImageWithoutAVX512 keeps code as hosts without AVX-512 have it, while directories of lines grow.
 func TestImageWithoutAVX512(t *testing.T) {
 	k := kept{}
 	var want map[emu.Addr]map[emu.Event]uint64

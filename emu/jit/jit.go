@@ -312,7 +312,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	if n := max(e.sim.i1.assoc, e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
-	if err := e.reserveLineTables(); err != nil {
+	if err := e.reserveDirectories(); err != nil {
 		return err
 	}
 	e.set(stTakenBit, outcomes{}.with(true).after(0))
@@ -445,8 +445,8 @@ func (e *Engine) free() {
 			w.release()
 		}
 	}
-	e.sim.d1.table.close()
-	e.sim.ll.table.close()
+	e.sim.d1.directory.close()
+	e.sim.ll.directory.close()
 	if e.calls != nil {
 		e.calls.frames.close()
 	}

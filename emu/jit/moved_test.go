@@ -10,8 +10,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// TestTablesMove has the guest's memory grow where the tables of D1 and LL cannot: they move.
-func TestTablesMove(t *testing.T) {
+// TestDirectoriesMove has the guest's memory grow where the tables of D1 and LL cannot: they move.
+func TestDirectoriesMove(t *testing.T) {
 	calls := simulating
 	calls.Function = sixteen
 	for name, cfg := range map[string]emu.Config{"simulating": simulating, "calls": calls} {
@@ -24,14 +24,14 @@ func TestTablesMove(t *testing.T) {
 				here.run(emu.StopSyscall)
 				moves.run(emu.StopSyscall)
 				if i == 3 {
-					at = moves.sim.d1.table.host
-					for _, w := range []*lineTable{&moves.sim.d1.table, &moves.sim.ll.table} {
-						occupy(t, w.host+w.size+tableEdge)
+					at = moves.sim.d1.directory.host
+					for _, w := range []*lineDirectory{&moves.sim.d1.directory, &moves.sim.ll.directory} {
+						occupy(t, w.host+w.size+directoryEdge)
 					}
 					require.NoError(t, moves.mem.Grow(2*moves.mem.Limit()))
 				}
 			}
-			require.NotEqual(t, at, moves.sim.d1.table.host)
+			require.NotEqual(t, at, moves.sim.d1.directory.host)
 			require.Equal(t, events(here), events(moves))
 		})
 	}

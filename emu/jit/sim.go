@@ -63,10 +63,10 @@ func newStampedCache(g cachesim.Geometry, off int) (c stampedCache, end int) {
 // set returns the arena offset of the ways of an address.
 func (c *stampedCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
 
-// A dataCache is D1. Its stamps are words of a table for all lines of guest memory.
+// A dataCache is D1. Its stamps are the words of a directory of lines.
 type dataCache struct {
 	stampedCache
-	table lineTable
+	directory lineDirectory
 }
 
 // A lineCache is I1. The lines that can be fetched are known when code is translated, so each has a stamp of its own in
@@ -89,12 +89,12 @@ func newLineCache(g cachesim.Geometry, off int) (c lineCache, end int) {
 }
 
 // A lastCache is LL. What a set has lies together, since it misses the host's caches, too: each way has a stamp, and
-// for each line of guest memory table has the address of the stamp of its way, or 0 if it is not in the cache.
+// for each line of guest memory directory has the address of the stamp of its way, or 0 if it is not in the cache.
 type lastCache struct {
 	simCache
-	table lineTable
-	// stamps and lines have for each set, scale times as far apart, the stamps of its ways, and where in table their
-	// lines' words are.
+	directory lineDirectory
+	// stamps and lines have for each set, scale times as far apart, the stamps of its ways, and where in directory the
+	// words of their lines are.
 	stamps, lines, scale int
 }
 
@@ -242,45 +242,45 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	return s
 }
 
-// reserveLineTables makes the tables that have something for each line of guest memory.
-func (e *Engine) reserveLineTables() (err error) {
+// reserveDirectories makes the directories of lines.
+func (e *Engine) reserveDirectories() (err error) {
 	d1, ll := &e.sim.d1, &e.sim.ll
 	if !e.sim.caches {
 		return nil
 	}
-	if d1.table, err = newLineTable(e.mem.Limit(), d1.line, stampSize); err != nil {
+	if d1.directory, err = newLineDirectory(e.mem.Limit(), d1.line, stampSize); err != nil {
 		return err
 	}
-	if ll.table, err = newLineTable(e.mem.Limit(), ll.line, lineWord); err != nil {
+	if ll.directory, err = newLineDirectory(e.mem.Limit(), ll.line, lineWord); err != nil {
 		return err
 	}
-	e.showLineTables()
+	e.showDirectories()
 	return nil
 }
 
-// showLineTables tells generated code where the tables are.
-func (e *Engine) showLineTables() {
-	e.set(stD1Table, uint64(e.sim.d1.table.host))
-	e.set(stLLTable, uint64(e.sim.ll.table.host))
+// showDirectories tells generated code where they are.
+func (e *Engine) showDirectories() {
+	e.set(stD1Directory, uint64(e.sim.d1.directory.host))
+	e.set(stLLDirectory, uint64(e.sim.ll.directory.host))
 }
 
-// growLineTables makes them as large as the guest's memory may be now.
-func (e *Engine) growLineTables() error {
+// growDirectories makes them as large as the guest's memory may be now.
+func (e *Engine) growDirectories() error {
 	d1, ll := &e.sim.d1, &e.sim.ll
 	if !e.sim.caches {
 		return nil
 	}
-	old := d1.table
-	if err := d1.table.grow(e.mem.Limit()); err != nil {
+	old := d1.directory
+	if err := d1.directory.grow(e.mem.Limit()); err != nil {
 		return err
 	}
-	if err := ll.table.grow(e.mem.Limit()); err != nil {
+	if err := ll.directory.grow(e.mem.Limit()); err != nil {
 		return err
 	}
-	e.showLineTables()
+	e.showDirectories()
 	d1.eachWay(e, func(way *uint64) {
 		if p := uintptr(*way) - old.host; p < old.size {
-			*way = uint64(d1.table.host + p)
+			*way = uint64(d1.directory.host + p)
 		}
 	})
 	return nil
@@ -316,11 +316,11 @@ func (e *Engine) emptyCaches() {
 	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
 	d1 := &e.sim.d1
 	e.set(stClock, tick)
-	*d1.table.stamp(0) = tick
-	e.set(d1.ways+8*(d1.assoc-1), uint64(d1.table.host))
+	*d1.directory.stamp(0) = tick
+	e.set(d1.ways+8*(d1.assoc-1), uint64(d1.directory.host))
 	last := 8 * (ll.assoc - 1)
 	e.set(ll.lines+last, 0)
-	*ll.table.half(0) = uint32(e.hostAddr(ll.stamps + last))
+	*ll.directory.half(0) = uint32(e.hostAddr(ll.stamps + last))
 }
 
 // forgetSimulated makes caches and predictors as new. Lines of code keep the places of their stamps, which blocks know.
@@ -330,8 +330,8 @@ func (e *Engine) forgetSimulated() {
 	}
 	clear(e.arena.words(linesOff, e.sim.i1.used))
 	clear(e.arena.words(tablesOff, e.sim.size/8))
-	e.sim.d1.table.clear()
-	e.sim.ll.table.clear()
+	e.sim.d1.directory.clear()
+	e.sim.ll.directory.clear()
 	e.set(stClock, 0)
 	e.set(stHistory, 0)
 	e.emptyCaches()
@@ -353,12 +353,12 @@ func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
 func (c *dataCache) touch(e *Engine, line uint64) (missed bool) {
 	e.set(stClock, e.get(stClock)+tick)
 	place := line / uint64(c.line) * stampSize
-	stamp := c.table.stamp(place)
+	stamp := c.directory.stamp(place)
 	if missed = *stamp == 0; missed {
 		ways := e.arena.words(c.set(line), c.assoc)
 		oldest := slices.MinFunc(ways, func(x, y uint64) int { return cmp.Compare(*stampAt(x), *stampAt(y)) })
 		*stampAt(oldest) = 0
-		ways[slices.Index(ways, oldest)] = uint64(c.table.host) + place
+		ways[slices.Index(ways, oldest)] = uint64(c.directory.host) + place
 	}
 	*stamp = e.get(stClock)
 	return missed
@@ -367,13 +367,13 @@ func (c *dataCache) touch(e *Engine, line uint64) (missed bool) {
 func (c *lastCache) touch(e *Engine, line uint64) (missed bool) {
 	e.set(stClock, e.get(stClock)+tick)
 	place := line / uint64(c.line) * lineWord
-	word := c.table.half(place)
+	word := c.directory.half(place)
 	if missed = *word == 0; missed {
 		set := int(line&c.mask) * c.scale
 		stamps := e.arena.words(c.stamps+set, c.assoc)
 		way := slices.Index(stamps, slices.Min(stamps))
 		old := e.arena.word(c.lines + set + 8*way)
-		*c.table.half(*old) = 0
+		*c.directory.half(*old) = 0
 		*old, *word = place, uint32(e.hostAddr(c.stamps+set+8*way))
 	}
 	*stampAt(uint64(*word)) = e.get(stClock)

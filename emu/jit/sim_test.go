@@ -300,9 +300,9 @@ func TestWildReferences(t *testing.T) {
 	}
 }
 
-// TestTableBesideFlags has so many checks in a row that D1's table gets a register, and flags that live across some of
+// TestDirectoryBesideFlags has so many checks in a row that D1's directory gets a register, and flags that live across some of
 // them: these wait in RAX, which nothing else uses.
-func TestTableBesideFlags(t *testing.T) {
+func TestDirectoryBesideFlags(t *testing.T) {
 	m := newSimulator(t, `
 		48 8b 0e     # mov rcx, [rsi]
 		48 8b 17     # mov rdx, [rdi]
@@ -317,9 +317,9 @@ func TestTableBesideFlags(t *testing.T) {
 		m.cpu.Regs[r] = uint64(dataAt) + uint64(0x140*i)
 	}
 	m.cpu.Regs[emu.RAX] = 77
-	// With the flags of equal numbers in its low bits the table's address would lead from RBP's line to this one.
+	// With the flags of equal numbers in its low bits the directory's address would lead from RBP's line to this one.
 	const equal = 0x4600
-	wrong := (equal - uint64(m.sim.d1.table.host)&0xffff) / stampSize * 64
+	wrong := (equal - uint64(m.sim.d1.directory.host)&0xffff) / stampSize * 64
 	m.sim.d1.touch(m.Engine, m.cpu.Regs[emu.RBP]&^63+wrong)
 	for run := range 3 {
 		m.cpu.RIP = codeAt

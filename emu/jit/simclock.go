@@ -5,12 +5,7 @@ package jit
 import "github.com/cgemu/cgemu/emu/x86"
 
 // The clock of the simulated caches is in a vector register where the host has some that the guest does not have, else
-// in one of MMX if there is one left, and in stClock otherwise. With caches, the totals of calls are not in the
-// registers that numbers have otherwise (totals.go).
-const (
-	vecClock vec = 0
-	vecTick  vec = 1 // what is added for each reference
-)
+// in one of MMX if there is one left, and in stClock otherwise.
 
 // clockInMMX reports whether the clock is in mmClock where the assembler is, clockInMemory whether it is in stClock.
 func (e *Engine) clockInMMX() bool { return e.inMMX() && e.keepsClock() }

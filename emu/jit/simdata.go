@@ -255,7 +255,7 @@ func (e *Engine) emitGroup(g *group, i int) {
 		e.emitKnownLine(g, i, uint64(low))
 		return
 	}
-	e.haveTable(i, g.ea.regs())
+	e.haveDirectory(i, g.ea.regs())
 	r, r2 := e.scratch(i, g.ea.regs()), x86.NoReg
 	natural := span <= 8 && len(g.refs) == 1 && bits.OnesCount(uint(span)) == 1
 	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || e.clockInMemory() {
@@ -274,11 +274,11 @@ func (e *Engine) emitGroup(g *group, i int) {
 	e.swap()
 }
 
-// haveTable gives the address of D1's table a register, none of avoid, if enough checks from instruction i on can do
-// with it: each has fewer instructions then, but the register is put aside, and loaded again.
-func (e *Engine) haveTable(i int, avoid uint16) {
+// haveDirectory gives the address of D1's directory a register, none of avoid, if enough checks from instruction i on
+// can do with it: each has fewer instructions then, but the register is put aside, and loaded again.
+func (e *Engine) haveDirectory(i int, avoid uint16) {
 	const enough = 3
-	if e.tableIn != x86.NoReg {
+	if e.directoryIn != x86.NoReg {
 		return
 	}
 	candidates, served, k := ^(avoid | 1<<x86.RSP | 1<<x86.RAX), 0, e.groupsDone // flags may come to RAX
@@ -301,9 +301,9 @@ func (e *Engine) haveTable(i int, avoid uint16) {
 	if spilled := candidates & e.spilled; spilled != 0 {
 		candidates = spilled
 	}
-	e.tableIn = lowest(candidates)
-	e.spill(e.tableIn)
-	e.load(e.tableIn, stD1Table)
+	e.directoryIn = lowest(candidates)
+	e.spill(e.directoryIn)
+	e.load(e.directoryIn, stD1Directory)
 }
 
 // emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2. If natural says
@@ -329,7 +329,7 @@ func (e *Engine) emitTestOffset(r x86.Reg, span int) {
 	e.aluImm32(aluCMP, r, int32(e.sim.d1.line-span))
 }
 
-// A stampPlace is where a stamp is in the host's memory: at a register, or at an index of a table.
+// A stampPlace is where a stamp is in the host's memory: at a register, or at an index of a directory.
 type stampPlace struct {
 	base, index x86.Reg
 	disp        int32
@@ -341,17 +341,17 @@ func (p stampPlace) behind() stampPlace {
 	return p
 }
 
-// emitPlace makes r, an address, say where the stamp of its line is in D1's table. What is beyond the guest's memory
-// has its stamp beyond the table, where nothing is or nothing can be: the host faults then (stampFault).
+// emitPlace makes r, an address, say where the stamp of its line is in the directory. What is beyond the guest's memory
+// has its stamp beyond the directory, where nothing is or nothing can be: the host faults then (stampFault).
 func (e *Engine) emitPlace(r x86.Reg) stampPlace {
 	bits := log2(e.sim.d1.line)
-	if e.tableIn != x86.NoReg {
+	if e.directoryIn != x86.NoReg {
 		e.shiftRight(r, bits)
-		return stampPlace{base: e.tableIn, index: r}
+		return stampPlace{base: e.directoryIn, index: r}
 	}
 	e.shiftRight(r, bits-log2(stampSize))
 	e.aluImm(aluAND, r, -stampSize)
-	e.addSlot(r, stD1Table)
+	e.addSlot(r, stD1Directory)
 	return stampPlace{base: r, index: x86.NoReg}
 }
 
@@ -409,10 +409,10 @@ func (e *Engine) emitTouchLine(r, r2 x86.Reg, size int, natural bool) (sites []i
 // emitKnownLine emits the check of a group whose lowest address is known and which lies in one line.
 func (e *Engine) emitKnownLine(g *group, i int, at uint64) {
 	c := &e.sim.d1
-	p := stampPlace{base: e.tableIn, index: x86.NoReg, disp: int32(at / uint64(c.line) * stampSize)}
+	p := stampPlace{base: e.directoryIn, index: x86.NoReg, disp: int32(at / uint64(c.line) * stampSize)}
 	if p.base == x86.NoReg {
 		p.base = e.scratch(i, 0)
-		e.load(p.base, stD1Table)
+		e.load(p.base, stD1Directory)
 	}
 	r := x86.NoReg
 	if e.clockInMemory() {

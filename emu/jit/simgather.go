@@ -7,11 +7,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// vecElements has the addresses of a gather's elements, maxElements at most.
-const (
-	vecElements vec = 3
-	maxElements     = 8
-)
+// maxElements is how many elements a gather may have.
+const maxElements = 8
 
 // gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all
 // happen, those of elements that are not selected at RSP (docs/counting.md, "Data references").

@@ -8,10 +8,12 @@ import "github.com/cgemu/cgemu/emu/x86"
 // itself (spare). They need not be saved, arithmetic in them leaves the flags alone, and no instruction of the guest
 // waits for them: the budget is in one, and counters are incremented in others.
 
-// What is in vector registers. Where ways of caches are compared in vectors (simvector.go), those in front of
-// vecFrameSize have other things.
+// What is in vector registers. The last of the numbers are there if calls are recorded and caches are not simulated.
 const (
 	vecOne       vec = 0  // 1, and behind it the numbers up to vecNumbers if calls are recorded alone, with 0 in the upper half
+	vecClock     vec = 8  // the clock of simulated caches
+	vecTick      vec = 9  // what it advances by
+	vecElements  vec = 10 // the addresses of a gather's elements
 	vecFrameSize vec = 11 // the size of a frame of the recorder of calls
 	vecBudget    vec = 12
 	vecScratch   vec = 13
@@ -25,18 +27,9 @@ const vecNumbers = 11
 // maskBudget is scratch.
 const maskBudget opmask = 1
 
-// countsInRegister reports whether counters are incremented in MMX or vector registers: there is none of these left for
-// that where ways are compared and calls recorded.
+// countsInRegister reports whether counters are incremented in MMX or vector registers.
 func (e *Engine) countsInRegister() bool {
-	return e.inMMX() || e.spare && (e.calls == nil || e.calls.inRegisters && !e.sim.vectors)
-}
-
-// one returns the register that has 1 if counters are incremented so.
-func (e *Engine) one() vec {
-	if e.sim.vectors {
-		return vecTotal
-	}
-	return vecOne
+	return e.inMMX() || e.spare && (e.calls == nil || e.calls.inRegisters)
 }
 
 // emitEnterSpare loads what is in registers while generated code runs, emitExitSpare stores it.
@@ -45,7 +38,7 @@ func (e *Engine) emitEnterSpare() {
 		e.vloadLow(vecBudget, stBudget)
 	}
 	if e.spare && e.countsInRegister() {
-		e.vload(e.one(), stepAt(1))
+		e.vload(vecOne, stepAt(1))
 	}
 }
 
@@ -59,7 +52,7 @@ func (e *Engine) emitExitSpare() {
 // it was written: what is read of two stores waits for both.
 func (e *Engine) emitCountInVector(counter int) {
 	off := counterOff + 8*counter
-	e.vpaddqBroadcast(vecScratch, e.one(), off)
+	e.vpaddqBroadcast(vecScratch, vecOne, off)
 	e.vstoreLow(off, vecScratch)
 	if e.metered {
 		e.vload(vecScratch, stepAt(int(e.weights[counter])))

@@ -40,17 +40,17 @@ func (e *Engine) reload(regs uint16) {
 func (e *Engine) reloaded(r x86.Reg) {
 	e.saved(e.spilledAt[r], r, stSpill+8*int(r), 0)
 	e.spilled &^= 1 << r
-	if r == e.tableIn {
-		e.tableIn = x86.NoReg
+	if r == e.directoryIn {
+		e.directoryIn = x86.NoReg
 	}
 }
 
 // unused returns the spilled registers that have nothing else either.
 func (e *Engine) unused() (regs uint16) {
-	if e.tableIn == x86.NoReg {
+	if e.directoryIn == x86.NoReg {
 		return e.spilled
 	}
-	return e.spilled &^ (1 << e.tableIn)
+	return e.spilled &^ (1 << e.directoryIn)
 }
 
 // reloadOnExit emits the loads of spilled registers on a way out of the block that leaves them spilled
@@ -99,8 +99,8 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	if e.flagsSpilled {
 		avoid |= 1 << x86.RAX
 	}
-	if e.tableIn != x86.NoReg {
-		avoid |= 1 << e.tableIn
+	if e.directoryIn != x86.NoReg {
+		avoid |= 1 << e.directoryIn
 	}
 	if free := e.spilled &^ avoid; free != 0 {
 		return lowest(free)

@@ -59,21 +59,21 @@ const (
 	stBehind    = 0x258
 	stCounts    = 0x260 // 1 if calls count, 0 if not
 	// The mapping that the stack in use lies in, as far as it is known.
-	stStackLo    = 0x268
-	stStackHi    = 0x270
-	stX87        = 0x278 // where the guest's x87 is: x87Away, …
-	stTick       = 0x280 // tick
-	stD1Table    = 0x288 // the host addresses of the tables of lines
-	stLLTable    = 0x290
-	stElements   = 0x300 // the addresses of a gather's elements
-	stGiven      = 0x340 // 1 if a reference was not made because it would fault
-	stElement    = 0x348 // which element of a gather that is
-	stCounted    = 0x350 // 1 if generated code counted the elements of the last masked move, 0 if Go did
-	stLimit      = 0x358 // where the guest's memory ends
-	stTakenBit   = 0x360 // the last outcome of a history: taken
-	stAsked      = 0x368 // what CPUID was asked last: EAX and ECX
-	stAnswer     = 0x370 // the answer: EAX, EBX, ECX and EDX
-	stTimeBefore = 0x380 // what RDTSC says less the meters, 0 if that is not known
+	stStackLo     = 0x268
+	stStackHi     = 0x270
+	stX87         = 0x278 // where the guest's x87 is: x87Away, …
+	stTick        = 0x280 // tick
+	stD1Directory = 0x288 // the host addresses of directories of lines
+	stLLDirectory = 0x290
+	stElements    = 0x300 // the addresses of a gather's elements
+	stGiven       = 0x340 // 1 if a reference was not made because it would fault
+	stElement     = 0x348 // which element of a gather that is
+	stCounted     = 0x350 // 1 if generated code counted the elements of the last masked move, 0 if Go did
+	stLimit       = 0x358 // where the guest's memory ends
+	stTakenBit    = 0x360 // the last outcome of a history: taken
+	stAsked       = 0x368 // what CPUID was asked last: EAX and ECX
+	stAnswer      = 0x370 // the answer: EAX, EBX, ECX and EDX
+	stTimeBefore  = 0x380 // what RDTSC says less the meters, 0 if that is not known
 	// stX87Left is how often the guest may use x87 before Go is to know (mmx.go), stX87Saved 1 if generated code has
 	// stored x87 since it was entered.
 	stX87Left  = 0x388

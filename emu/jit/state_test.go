@@ -22,7 +22,7 @@ var parts = map[string][2]int{
 	"stFaultExit": {stFaultExit, 8}, "stBudget": {stBudget, 8}, "stHostMXCSR": {stHostMXCSR, 8}, "stSlotCount": {stSlotCount, 8}, "stHistory": {stHistory, 8},
 	"stSimRSP": {stSimRSP, 8}, "stSpill": {stSpill, 16 * 8}, "stClock": {stClock, 8}, "stFrame": {stFrame, 8}, "stFrom": {stFrom, 4}, "stOrigin": {stOrigin, 4},
 	"stToNowhere": {stToNowhere, 8}, "stBack": {stBack, 8}, "stBehind": {stBehind, 8}, "stCounts": {stCounts, 8}, "stStackLo": {stStackLo, 8},
-	"stStackHi": {stStackHi, 8}, "stX87": {stX87, 8}, "stTick": {stTick, 8}, "stD1Table": {stD1Table, 8}, "stLLTable": {stLLTable, 8},
+	"stStackHi": {stStackHi, 8}, "stX87": {stX87, 8}, "stTick": {stTick, 8}, "stD1Directory": {stD1Directory, 8}, "stLLDirectory": {stLLDirectory, 8},
 	"stElements": {stElements, 8 * 8}, "stGiven": {stGiven, 8}, "stElement": {stElement, 8}, "stCounted": {stCounted, 8}, "stLimit": {stLimit, 8},
 	"stTakenBit": {stTakenBit, 8}, "stAsked": {stAsked, 8}, "stAnswer": {stAnswer, 4 * 4}, "stTimeBefore": {stTimeBefore, 8}, "stX87Left": {stX87Left, 8},
 	"stX87Saved": {stX87Saved, 8}, "stTouched": {stTouched, 8}, "stApproximations": {stApproximations, 8}, "stLanes": {stLanes, 8 * 4}, "stX87Control": {stX87Control, 8}, "stX87Back": {stX87Back, 8}, "stX87Operands": {stX87Operands, 2 * 16},

@@ -66,8 +66,8 @@ type translation struct {
 	// spilled has the guest registers that wait in their slots, each since its place in spilledAt (spill.go).
 	spilled   uint16
 	spilledAt [16]int
-	// tableIn is the register, one of these, that has the address of D1's table, or NoReg.
-	tableIn x86.Reg
+	// directoryIn is the register, one of these, that has the address of D1's directory, or NoReg.
+	directoryIn x86.Reg
 	// flagsSpilled says that the guest's flags are in RAX, since flagsAt.
 	flagsSpilled bool
 	flagsAt      int
@@ -89,7 +89,7 @@ func (r *translation) begin() {
 	*r = translation{
 		block: r.block[:0], deps: r.deps[:0], words: r.words[:0], spans: r.spans[:0], lookaheads: r.lookaheads[:0], cold: r.cold[:0], returns: r.returns[:0], stubsDue: r.stubsDue[:0],
 		placed: r.placed[:0], packed: r.packed, sideExits: r.sideExits[:0], repCounters: r.repCounters[:0], own: r.own[:0], savedAt: r.savedAt[:0], groups: r.groups[:0], dataRefs: r.dataRefs[:0], lines: r.lines[:0],
-		tableIn:    x86.NoReg,
-		stampedNow: stampedNow{d1: r.stampedNow.d1[:0], i1: r.stampedNow.i1[:0]},
+		directoryIn: x86.NoReg,
+		stampedNow:  stampedNow{d1: r.stampedNow.d1[:0], i1: r.stampedNow.i1[:0]},
 	}
 }
