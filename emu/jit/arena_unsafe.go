@@ -214,11 +214,6 @@ func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n)
 // bytesFrom returns n bytes from an arena offset on.
 func (a *arena) bytesFrom(off, n int) []byte { return unsafe.Slice(a.byteAt(off), n) }
 
-// halves returns n words of 32 bits from an arena offset on.
-func (a *arena) halves(off, n int) []uint32 {
-	return unsafe.Slice((*uint32)(unsafe.Pointer(a.byteAt(off))), n)
-}
-
 // hostAddr returns the host address of an arena offset, as executed.
 func (a *arena) hostAddr(off int) uint64 {
 	if off >= lowOff {

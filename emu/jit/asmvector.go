@@ -84,17 +84,6 @@ func extend(r x86.Reg) byte {
 	return evexX | evexB
 }
 
-// extendIndex returns X and B for what sib emits.
-func extendIndex(index x86.Reg, scale uint8) byte {
-	switch {
-	case index < x86.R8 || index == x86.NoReg:
-		return evexX | evexB
-	case scale == 1:
-		return evexX
-	}
-	return evexB
-}
-
 // extend returns X and B for b in ModRM.rm.
 func (b vec) extend() byte { return byte(b^8) << 2 & evexB }
 

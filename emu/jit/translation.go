@@ -54,7 +54,7 @@ type translation struct {
 	groupsDone int
 	dataRefs   []dataRef
 	lines      []fetch
-	// stampedNow is where the time is in a vector.
+	// stampedNow has the lines that have the present time as their stamp.
 	stampedNow stampedNow
 	// fetchKnown says that the fetch of insn is the last one where the assembler is.
 	fetchKnown bool
