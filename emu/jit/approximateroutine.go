@@ -92,21 +92,29 @@ func (e *Engine) moveVector(op byte, r x86.Reg, wide bool) {
 func (e *Engine) emitLoadLanes(g *guest.Insn, lanes int) {
 	dst := g.Args[0].Reg
 	switch {
-	case lanes == 1 && g.Enc == x86.VEX: // vinsertps dst, source, [stLanes], 0
-		e.byte(0xc4, byte(b2i(dst < 8))<<7|0x63, 0x01|(byte(g.Args[1].Reg)^15)<<3, 0x21)
-		e.rip(dst, stLanes, 1)
-		e.byte(0)
-	case lanes == 1: // insertps dst, [stLanes], 0
-		e.byte(0x66, 0x40|byte(dst>>3)<<2, 0x0f, 0x3a, 0x21)
-		e.rip(dst, stLanes, 1)
-		e.byte(0)
-	case g.Enc == x86.VEX:
-		e.moveVector(0x10, dst, lanes > 4)
+	case lanes == 1 && g.Enc == x86.VEX:
+		e.insertLane(dst, g.Args[1].Reg, 0, true)
+	case lanes == 1:
+		e.insertLane(dst, dst, 0, false)
+	case lanes > 4:
+		e.moveVector(0x10, dst, true)
 		e.rip(dst, stLanes, 0)
-	default: // movups dst, [stLanes]
-		e.byte(0x40|byte(dst>>3)<<2, 0x0f, 0x10)
-		e.rip(dst, stLanes, 0)
+	default: // one by one, as the routine has stored them: what is read of several stores waits for all
+		for lane := range lanes {
+			e.insertLane(dst, dst, lane, g.Enc == x86.VEX)
+		}
 	}
+}
+
+// insertLane emits insertps dst, [stLanes+4*lane] or, if vex says so, vinsertps dst, source, [stLanes+4*lane].
+func (e *Engine) insertLane(dst, source x86.Reg, lane int, vex bool) {
+	if vex {
+		e.byte(0xc4, byte(b2i(dst < 8))<<7|0x63, 0x01|(byte(source)^15)<<3, 0x21)
+	} else {
+		e.byte(0x66, 0x40|byte(dst>>3)<<2, 0x0f, 0x3a, 0x21)
+	}
+	e.rip(dst, stLanes+4*lane, 1)
+	e.byte(byte(lane) << 4)
 }
 
 // emitApproximationRoutines emits the routines. They are entered as those of emitAnswerRoutines are, and as

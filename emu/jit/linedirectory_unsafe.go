@@ -37,6 +37,7 @@ func newLineDirectory(limit emu.Addr, line, word int) (lineDirectory, error) {
 	if err != nil {
 		return lineDirectory{}, t.refused(t.size, err)
 	}
+	unix.Syscall(unix.SYS_MADVISE, p, t.size+2*directoryEdge, unix.MADV_NOHUGEPAGE) // what is in use is scattered
 	t.host = p + directoryEdge
 	return t, nil
 }
