@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,18 +23,32 @@ const (
 	stampSize = 8 // bytes of a word of D1's directory, and of LL's
 	lineWord  = 4
 	noLine    = ^uint64(lineWord - 1)
-	// firstDirectory is where the host is asked to have the first one, above which not much else lies for 16 TiB: what
-	// addresses beyond the guest's memory would have there is nothing (emitPlace).
-	firstDirectory = 80 << 40
+	// From firstDirectory on there are places of directories, one behind the other, with nothing else between them nor
+	// for 16 TiB behind: what addresses beyond the guest's memory would have there is nothing, or another process's
+	// (emitPlace).
+	firstDirectory  = 64 << 40
+	directoryPlaces = 256
+	directoriesStep = 64 << 30
 	// A page is in front of the words, one behind them.
 	directoryEdge = uintptr(emu.PageSize)
 )
+
+// directoriesMade is how many places were looked at.
+var directoriesMade atomic.Uint64
 
 // newLineDirectory makes a directory, all zero, of words and lines of so many bytes.
 func newLineDirectory(limit emu.Addr, line, word int) (lineDirectory, error) {
 	t := lineDirectory{line: line, word: word}
 	t.size = t.sizeFor(limit)
-	p, err := rawMmap(firstDirectory, t.size+2*directoryEdge, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
+	p, err := uintptr(0), error(unix.EEXIST)
+	for i := 0; err == unix.EEXIST && i <= directoryPlaces; i++ {
+		at, flags := uintptr(0), unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE
+		if i < directoryPlaces { // else anywhere
+			at = firstDirectory + uintptr(directoriesMade.Add(1)-1)%directoryPlaces*directoriesStep
+			flags |= unix.MAP_FIXED_NOREPLACE
+		}
+		p, err = rawMmap(at, t.size+2*directoryEdge, unix.PROT_READ|unix.PROT_WRITE, flags, -1)
+	}
 	if err != nil {
 		return lineDirectory{}, t.refused(t.size, err)
 	}
