@@ -239,7 +239,8 @@ const (
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
 
-	opShortJE = 0x74
+	opShortJE  = 0x74
+	opShortJNE = 0x75
 )
 
 // incMem emits inc qword [off]. It changes the flags but CF.
