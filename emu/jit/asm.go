@@ -239,8 +239,7 @@ const (
 	opJRCXZ  = 0xe3
 	opShortJ = 0xeb
 
-	opShortJE  = 0x74
-	opShortJNE = 0x75
+	opShortJE = 0x74
 )
 
 // incMem emits inc qword [off]. It changes the flags but CF.

@@ -122,17 +122,9 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 	return r
 }
 
-// emitTouchPage writes nothing to the page of RAX, unless it was the last one that this wrote to, or the line is in LL
-// and so the page not new: the host gives a page that is new to whoever writes to it in one fault, and in two if it is
-// read first. It loses RDX.
+// emitTouchPage writes nothing to the page of RAX, unless it was the last one that this wrote to: the host gives a page
+// that is new to whoever writes to it in one fault, and in two if it is read first. It loses RDX.
 func (e *Engine) emitTouchPage() {
-	e.movRR(x86.RDX, x86.RAX)
-	e.shiftRight(x86.RDX, log2(e.sim.ll.line)-log2(lineWord))
-	e.aluImm(aluAND, x86.RDX, -lineWord)
-	e.addSlot(x86.RDX, stLLDirectory)
-	e.loadAt32(x86.RDX, x86.RDX, 0)
-	e.testRR32(x86.RDX)
-	known := e.short(opShortJNE)
 	e.movRR(x86.RDX, x86.RAX)
 	e.shiftRight(x86.RDX, log2(emu.PageSize))
 	e.byte(rexW(x86.RDX, 0), aluCMP<<3|3)
@@ -141,7 +133,6 @@ func (e *Engine) emitTouchPage() {
 	e.store(stTouched, x86.RDX)
 	e.byte(0xf0, prefixGS, 0x80, 0x08, 0) // lock or byte gs:[rax], 0
 	e.patchShort(same)
-	e.patchShort(known)
 }
 
 // compareLimit emits cmp r, [stLimit].
