@@ -135,6 +135,16 @@ func TestOnChild(t *testing.T) {
 	assert.Empty(t, r.Children)
 }
 
+// TestNoRoomForSmallProcesses makes as many small processes as there may be: what engines take for caches does not make
+// them fewer.
+func TestNoRoomForSmallProcesses(t *testing.T) {
+	var log strings.Builder
+	prog := compile(t, "gcc", "-O1", "-o", "testdata/processes/noroom.c")
+	r := start(t, cgemu.Config{Args: []string{prog, "small"}, Caches: &cachesim.Default, Branches: true, Log: &log})
+	assert.Contains(t, log.String(), "no room for another process: the others have 101 TiB of addresses")
+	assert.Equal(t, "651 children\n", r.stdout)
+}
+
 // TestNoRoom starts more processes than there is address space for, of 31 TiB each: the program is told, at the same
 // number on every host, and goes on.
 func TestNoRoom(t *testing.T) {

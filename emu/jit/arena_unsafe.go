@@ -211,9 +211,6 @@ func (a *arena) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(a.byteAt
 // words returns n 64-bit words from an arena offset on.
 func (a *arena) words(off, n int) []uint64 { return unsafe.Slice(a.word(off), n) }
 
-// bytesFrom returns n bytes from an arena offset on.
-func (a *arena) bytesFrom(off, n int) []byte { return unsafe.Slice(a.byteAt(off), n) }
-
 // hostAddr returns the host address of an arena offset, as executed.
 func (a *arena) hostAddr(off int) uint64 {
 	if off >= lowOff {

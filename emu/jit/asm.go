@@ -444,28 +444,28 @@ func (e *assembler) addAt(base x86.Reg, disp int32, reg x86.Reg) {
 // cmpZeroAt emits cmp qword [base+index*8+disp], 0 in the host's memory, storeWordAt mov [base+index*8+disp], reg.
 func (e *assembler) cmpZeroAt(base, index x86.Reg, disp int32) {
 	e.byte(rexIndex(0, base, index), 0x83)
-	e.memIndex(7, base, index, disp)
+	e.memIndex(7, base, index, disp, 1)
 	e.byte(0)
 }
 
 func (e *assembler) storeWordAt(base, index x86.Reg, disp int32, reg x86.Reg) {
 	e.byte(rexIndex(reg, base, index), 0x89)
-	e.memIndex(reg, base, index, disp)
+	e.memIndex(reg, base, index, disp, 1)
 }
 
-// memIndex emits ModRM, SIB and displacement for [base+index*8+disp] with reg in ModRM.reg; rexIndex is the prefix of
-// an instruction of 64 bits with that.
-func (e *assembler) memIndex(reg, base, index x86.Reg, disp int32) {
+// memIndex emits ModRM, SIB and displacement for [base+index*8+disp] with reg in ModRM.reg; a displacement of 8 bits
+// counts units of bytes. rexIndex is the prefix of an instruction of 64 bits with that.
+func (e *assembler) memIndex(reg, base, index x86.Reg, disp, unit int32) {
 	if index == x86.NoReg {
-		e.memRM(reg, base, disp)
+		e.memScaled(vec(reg), base, disp, unit)
 		return
 	}
 	sib := 3<<6 | byte(index&7)<<3 | byte(base&7)
-	switch {
+	switch short := disp / unit; {
 	case disp == 0 && base&7 != 5:
 		e.byte(byte(reg&7)<<3|4, sib)
-	case disp == int32(int8(disp)):
-		e.byte(0x40|byte(reg&7)<<3|4, sib, byte(disp))
+	case short == int32(int8(short)) && disp%unit == 0:
+		e.byte(0x40|byte(reg&7)<<3|4, sib, byte(short))
 	default:
 		e.byte(0x80|byte(reg&7)<<3|4, sib)
 		e.u32(uint32(disp))

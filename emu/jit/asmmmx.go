@@ -37,7 +37,7 @@ func (e *assembler) mmIndex(op byte, m mmx, base, index x86.Reg, disp int32) {
 		e.byte(rex)
 	}
 	e.byte(0x0f, op)
-	e.memIndex(x86.Reg(m), base, index, disp)
+	e.memIndex(x86.Reg(m), base, index, disp, 1)
 }
 
 func (e *assembler) mmReg(op byte, m, other mmx) { e.byte(0x0f, op, 0xc0|byte(m)<<3|byte(other)) }

@@ -254,23 +254,11 @@ func (e *assembler) vstoreLow(off int, v vec) {
 
 func (e *assembler) vstoreLowAt(base, index x86.Reg, disp int32, v vec) {
 	xb := extend(base)
-	if index == x86.NoReg {
-		e.evex(opVMOVQSt, v, 0, false, xb)
-		e.memScaled(v, base, disp, 8)
-		return
-	}
-	if index >= x86.R8 {
+	if index >= x86.R8 && index != x86.NoReg {
 		xb &^= evexX
 	}
 	e.evex(opVMOVQSt, v, 0, false, xb)
-	sib := 3<<6 | byte(index&7)<<3 | byte(base&7)
-	switch {
-	case disp == 0 && base&7 != 5:
-		e.byte(byte(v&7)<<3|4, sib)
-	default:
-		e.byte(0x80|byte(v&7)<<3|4, sib)
-		e.u32(uint32(disp))
-	}
+	e.memIndex(x86.Reg(v), base, index, disp, 8)
 }
 
 // vmovqTo emits vmovq v, r; vmovqFrom vmovq r, v.

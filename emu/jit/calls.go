@@ -76,7 +76,7 @@ func (e *Engine) newCalls() error {
 	switch {
 	case e.mmx:
 		k.inRegisters = true
-	case len(k.Events) > 1:
+	case len(k.Events) > 1 || e.sim.clockInVector: // there are no registers left for numbers
 		k.lanes = e.spare && k.setLanes()
 		k.inRegisters = k.lanes
 	case e.spare:

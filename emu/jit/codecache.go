@@ -117,9 +117,12 @@ func (e *Engine) switchCodeCache(w *codeCache) {
 	e.set(stShadow, uint64(w.shadow.base))
 }
 
-// suspend gives the addresses of the jump tables and the shadow stacks back, which a process that does not run can do
-// without.
+// suspend gives the addresses of the jump tables and the shadow stacks back, and of the directories of lines if these
+// are many, which a process that does not run can do without.
 func (e *Engine) suspend() {
+	if directoriesTake.Load() > maxDirectories {
+		e.closeDirectories()
+	}
 	for _, w := range e.codeCaches {
 		if w != nil {
 			w.release()
@@ -130,16 +133,17 @@ func (e *Engine) suspend() {
 
 // revive makes e able to run again. After an error it is suspended.
 func (e *Engine) revive() error {
+	if e.sim.d1.directory.size == 0 {
+		if err := e.openDirectories(); err != nil {
+			return err
+		}
+	}
 	for _, w := range e.codeCaches {
 		if w == nil {
 			continue
 		}
 		if err := w.reserve(e.mem.Limit()); err != nil {
-			for _, w := range e.codeCaches {
-				if w != nil {
-					w.release()
-				}
-			}
+			e.suspend()
 			return err
 		}
 	}
@@ -161,7 +165,7 @@ func (e *Engine) rebase() error {
 		}
 	}
 	e.leaveNear()
-	if err := e.growDirectories(); err != nil {
+	if err := e.openDirectories(); err != nil {
 		return err
 	}
 	e.setBase()

@@ -312,12 +312,12 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 	if n := max(e.sim.i1.assoc, e.sim.d1.assoc, e.sim.ll.assoc); n >= tick {
 		return fmt.Errorf("jit: a cache of %d ways: at most %d can be simulated", n, tick-1)
 	}
-	if err := e.reserveDirectories(); err != nil {
-		return err
-	}
 	e.set(stTakenBit, outcomes{}.with(true).after(0))
 	e.prepareSteps()
 	e.emptyCaches()
+	if err := e.openDirectories(); err != nil {
+		return err
+	}
 	if e.Function != nil {
 		if err := e.newCalls(); err != nil {
 			return err
@@ -417,6 +417,7 @@ func (e *Engine) Finish() {
 		e.pool.end(e)
 	}
 	e.finished = true
+	e.closeDirectories()
 	e.flush()
 	// Blocks know each other.
 	e.translation, e.freshBlocks, e.pages, e.sums = translation{}, nil, nil, nil

@@ -196,6 +196,7 @@ func (p *Pool) take(e *Engine) bool {
 		return false
 	}
 	e.suspend()
+	e.closeDirectories()
 	p.idle = append(p.idle, e)
 	return true
 }

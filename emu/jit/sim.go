@@ -63,10 +63,12 @@ func newStampedCache(g cachesim.Geometry, off int) (c stampedCache, end int) {
 // set returns the arena offset of the ways of an address.
 func (c *stampedCache) set(a uint64) int { return c.ways + int(a&c.mask)*c.scale }
 
-// A dataCache is D1. Its stamps are the words of a directory of lines.
+// A dataCache is D1. Its stamps are the words of a directory of lines. Without the directory parked has the stamps of
+// the ways, in the order of eachWay, and a way whose stamp is not 0 is a place in the directory.
 type dataCache struct {
 	stampedCache
 	directory lineDirectory
+	parked    []uint64
 }
 
 // A lineCache is I1. The lines that can be fetched are known when code is translated, so each has a stamp of its own in
@@ -166,7 +168,7 @@ func (c *lineCache) all() []lineStamp {
 // A simulation is where the tables of caches and predictors lie.
 type simulation struct {
 	caches, branches bool
-	vectors          bool // whether the clock is in a vector register
+	clockInVector    bool // whether the clock is in a vector register
 	masks            bool // whether the history is in a mask register
 	i1               lineCache
 	d1               dataCache
@@ -226,7 +228,7 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	end := tablesOff
 	if cfg.Caches != nil {
 		s.caches = true
-		s.vectors = avx512
+		s.clockInVector = avx512
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
 		s.d1.stampedCache, end = newStampedCache(cfg.Caches.D1, end)
 		s.ll, end = newLastCache(cfg.Caches.LL, (end+63)&^63)
@@ -242,48 +244,56 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 	return s
 }
 
-// reserveDirectories makes the directories of lines.
-func (e *Engine) reserveDirectories() (err error) {
+// openDirectories makes the directories of lines, as large as the guest's memory may be, with what the caches hold. If
+// there are some, these take their place.
+func (e *Engine) openDirectories() (err error) {
 	d1, ll := &e.sim.d1, &e.sim.ll
 	if !e.sim.caches {
 		return nil
 	}
+	e.closeDirectories()
 	if d1.directory, err = newLineDirectory(e.mem.Limit(), d1.line, stampSize); err != nil {
 		return err
 	}
-	if ll.directory, err = newLineDirectory(e.mem.Limit(), ll.line, lineWord); err != nil {
+	if ll.directory, err = newLineDirectory(e.mem.Limit(), ll.line, addrSize); err != nil {
+		d1.directory.close()
 		return err
 	}
-	e.showDirectories()
-	return nil
-}
-
-// showDirectories tells generated code where they are.
-func (e *Engine) showDirectories() {
-	e.set(stD1Directory, uint64(e.sim.d1.directory.host))
-	e.set(stLLDirectory, uint64(e.sim.ll.directory.host))
-}
-
-// growDirectories makes them as large as the guest's memory may be now.
-func (e *Engine) growDirectories() error {
-	d1, ll := &e.sim.d1, &e.sim.ll
-	if !e.sim.caches {
-		return nil
-	}
-	old := d1.directory
-	if err := d1.directory.grow(e.mem.Limit()); err != nil {
-		return err
-	}
-	if err := ll.directory.grow(e.mem.Limit()); err != nil {
-		return err
-	}
-	e.showDirectories()
+	e.set(stD1Directory, uint64(d1.directory.host))
+	e.set(stLLDirectory, uint64(ll.directory.host))
+	i := 0
 	d1.eachWay(e, func(way *uint64) {
-		if p := uintptr(*way) - old.host; p < old.size {
-			*way = uint64(d1.directory.host + p)
+		if stamp := d1.parked[i]; stamp != 0 {
+			*d1.directory.stamp(*way) = stamp
+			*way += uint64(d1.directory.host)
+		}
+		i++
+	})
+	ll.eachLine(e, func(place *uint64, stamp int) {
+		if *place != noLine {
+			*ll.directory.stampAddr(*place) = uint32(e.hostAddr(stamp))
 		}
 	})
 	return nil
+}
+
+// closeDirectories gives their addresses back. What is in the caches stays.
+func (e *Engine) closeDirectories() {
+	d1, ll := &e.sim.d1, &e.sim.ll
+	if d1.directory.size == 0 {
+		return
+	}
+	i := 0
+	d1.eachWay(e, func(way *uint64) {
+		d1.parked[i] = 0
+		if *way != e.hostAddr(linesOff) {
+			d1.parked[i] = *stampAt(*way)
+			*way -= uint64(d1.directory.host)
+		}
+		i++
+	})
+	d1.directory.close()
+	ll.directory.close()
 }
 
 // eachWay calls do for all ways.
@@ -296,7 +306,18 @@ func (c *stampedCache) eachWay(e *Engine, do func(way *uint64)) {
 	}
 }
 
-// emptyCaches makes empty caches of tables that are all zero.
+// eachLine calls do for the lines of all ways, with the arena offsets of their stamps.
+func (c *lastCache) eachLine(e *Engine, do func(place *uint64, stamp int)) {
+	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
+		off := int(set) * c.scale
+		lines := e.arena.words(c.lines+off, c.assoc)
+		for i := range lines {
+			do(&lines[i], c.stamps+off+8*i)
+		}
+	}
+}
+
+// emptyCaches makes empty caches of tables that are all zero, while there are no directories.
 func (e *Engine) emptyCaches() {
 	if !e.sim.caches {
 		return
@@ -304,34 +325,26 @@ func (e *Engine) emptyCaches() {
 	e.set(stTick, tick)
 	// The first stamp is of no line, and stays 0.
 	none := func(way *uint64) { *way = e.hostAddr(linesOff) }
-	e.sim.i1.eachWay(e, none)
-	e.sim.d1.eachWay(e, none)
-	ll := &e.sim.ll
-	for set := uint64(0); set <= ll.mask; set += uint64(ll.line) {
-		lines := e.arena.words(ll.lines+int(set)*ll.scale, ll.assoc)
-		for i := range lines {
-			lines[i] = noLine
-		}
-	}
+	i1, d1, ll := &e.sim.i1, &e.sim.d1, &e.sim.ll
+	i1.eachWay(e, none)
+	d1.eachWay(e, none)
+	ll.eachLine(e, func(place *uint64, _ int) { *place = noLine })
 	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
-	d1 := &e.sim.d1
 	e.set(stClock, tick)
-	*d1.directory.stamp(0) = tick
-	e.set(d1.ways+8*(d1.assoc-1), uint64(d1.directory.host))
-	last := 8 * (ll.assoc - 1)
-	e.set(ll.lines+last, 0)
-	*ll.directory.half(0) = uint32(e.hostAddr(ll.stamps + last))
+	d1.parked = make([]uint64, (int(d1.mask)/d1.line+1)*d1.assoc)
+	d1.parked[d1.assoc-1] = tick
+	e.set(d1.ways+8*(d1.assoc-1), 0)
+	e.set(ll.lines+8*(ll.assoc-1), 0)
 }
 
-// forgetSimulated makes caches and predictors as new. Lines of code keep the places of their stamps, which blocks know.
+// forgetSimulated makes caches and predictors as new, of an engine that is idle. Lines of code keep the places of their
+// stamps, which blocks know.
 func (e *Engine) forgetSimulated() {
 	if e.sim.size == 0 {
 		return
 	}
 	clear(e.arena.words(linesOff, e.sim.i1.used))
 	clear(e.arena.words(tablesOff, e.sim.size/8))
-	e.sim.d1.directory.clear()
-	e.sim.ll.directory.clear()
 	e.set(stClock, 0)
 	e.set(stHistory, 0)
 	e.emptyCaches()
@@ -366,25 +379,28 @@ func (c *dataCache) touch(e *Engine, line uint64) (missed bool) {
 
 func (c *lastCache) touch(e *Engine, line uint64) (missed bool) {
 	e.set(stClock, e.get(stClock)+tick)
-	place := line / uint64(c.line) * lineWord
-	word := c.directory.half(place)
+	place := line / uint64(c.line) * addrSize
+	word := c.directory.stampAddr(place)
 	if missed = *word == 0; missed {
 		set := int(line&c.mask) * c.scale
 		stamps := e.arena.words(c.stamps+set, c.assoc)
 		way := slices.Index(stamps, slices.Min(stamps))
 		old := e.arena.word(c.lines + set + 8*way)
-		*c.directory.half(*old) = 0
+		*c.directory.stampAddr(*old) = 0
 		*old, *word = place, uint32(e.hostAddr(c.stamps+set+8*way))
 	}
 	*stampAt(uint64(*word)) = e.get(stClock)
 	return missed
 }
 
-// refer makes a reference to c, which may touch two lines and misses if either is missing.
-func (e *Engine) refer(c interface {
+// A dataLevel is D1 or LL, to which data references go.
+type dataLevel interface {
 	base(a uint64) uint64
 	touch(e *Engine, line uint64) (missed bool)
-}, a uint64, size int) (missed bool) {
+}
+
+// refer makes a reference to c, which may touch two lines and misses if either is missing.
+func (e *Engine) refer(c dataLevel, a uint64, size int) (missed bool) {
 	first, last := c.base(a), c.base(a+uint64(size)-1)
 	missed = c.touch(e, first)
 	if last != first {

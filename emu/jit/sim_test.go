@@ -88,6 +88,8 @@ func TestNewPages(t *testing.T) {
 	const at = dataAt + 1<<20
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	require.NoError(t, unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)) // one fault would bring 512 pages
+	defer unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
 	for again := range 2 { // they are new again where others were, whose lines LL has
 		require.NoError(t, m.mem.Unmap(at, at+pages*emu.PageSize))
 		require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + pages*emu.PageSize, Prot: mem.Read | mem.Write}, nil))
@@ -281,12 +283,12 @@ func TestWildReferences(t *testing.T) {
 		"48 d7",                         // xlat
 		"66 0f 76 d2 c4 e2 e9 93 04 ce", // pcmpeqd xmm2, xmm2; vgatherqpd xmm0, [rsi+xmm1*8], xmm2
 	} {
-		for _, vectors := range []bool{true, false} {
+		for _, clock := range []string{"vector", "MMX", "memory"} {
 			for _, at := range []uint64{1 << 37, 1<<37 + 1<<33, 1<<46 + 56, 1<<47 - 4096, 1 << 47, 1<<50 + 8, 1 << 62, 1<<63 - 64, -1 << 63 & math.MaxUint64, math.MaxUint64 - 63, math.MaxUint64 - 4095} {
-				t.Run(fmt.Sprintf("%s at %#x, %v", code, at, vectors), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s at %#x, %s", code, at, clock), func(t *testing.T) {
 					m := newSimulator(t, code+" 0f 05")
-					if !vectors {
-						m.onLesserHost(false)
+					if clock != "vector" {
+						m.onLesserHost(clock == "MMX")
 					}
 					for _, r := range []int{emu.RCX, emu.RSI, emu.RBX, emu.R12, emu.R13} {
 						m.cpu.Regs[r] = at
@@ -333,5 +335,21 @@ func TestDirectoryBesideFlags(t *testing.T) {
 			n := m.events(at)
 			require.Equal(t, []uint64{1, uint64(b2i(run == 0))}, []uint64{n[emu.Dr], n[emu.D1mr]})
 		}
+	}
+}
+
+// TestCallsBesideOneEvent records calls and simulates caches, and counts nothing but instructions: calls do not take the
+// clock's register.
+func TestCallsBesideOneEvent(t *testing.T) {
+	m := newMachineWith(t, emu.Config{Caches: &cachesim.Default, Function: sixteen}, `
+		48 8b 01  # mov rax, [rcx]
+		0f 05     # syscall`)
+	m.cpu.Regs[emu.RCX] = uint64(dataAt)
+	for range 3 {
+		before := m.get(stClock)
+		m.cpu.RIP = codeAt
+		m.run(emu.StopSyscall)
+		require.Greater(t, m.get(stClock), before)
+		require.Zero(t, m.get(stClock)%tick)
 	}
 }

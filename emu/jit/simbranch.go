@@ -140,14 +140,13 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	e.swap()
 	defer e.swap()
 	e.link(site, e.pos)
-	// Whether it was right, if weakly, is not known to the host's predictor either.
-	counters := append(make([]int, 0, 2), own)
-	if total := e.total(emu.Bcm); total >= 0 {
-		counters = append(counters, total)
-	}
-	for _, counter := range counters {
-		e.cmpByteImm(r, entry, 2)
-		e.countCarry(counter, !taken)
+	// It was wrong if the counter favours the other outcome. The host could not predict which it does, so that is no
+	// branch.
+	for _, counter := range [2]int{own, e.total(emu.Bcm)} {
+		if counter >= 0 {
+			e.cmpByteImm(r, entry, 2)
+			e.countCarry(counter, !taken)
+		}
 	}
 	e.stepByte(r, entry, !taken)
 	e.jmp(back)

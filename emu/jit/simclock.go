@@ -10,7 +10,7 @@ import "github.com/cgemu/cgemu/emu/x86"
 // clockInMMX reports whether the clock is in mmClock where the assembler is, clockInMemory whether it is in stClock.
 func (e *Engine) clockInMMX() bool { return e.inMMX() && e.keepsClock() }
 
-func (e *Engine) clockInMemory() bool { return !e.sim.vectors && !e.clockInMMX() }
+func (e *Engine) clockInMemory() bool { return !e.sim.clockInVector && !e.clockInMMX() }
 
 // emitEnterSim loads what is in vector and mask registers while generated code runs, emitExitSim stores it.
 func (e *Engine) emitEnterSim() {
@@ -18,7 +18,7 @@ func (e *Engine) emitEnterSim() {
 		e.kload(maskHistory, stHistory)
 		e.kload(maskTaken, stTakenBit)
 	}
-	if e.sim.vectors {
+	if e.sim.clockInVector {
 		e.vloadLow(vecClock, stClock)
 		e.vloadLow(vecTick, stTick)
 	}
@@ -28,7 +28,7 @@ func (e *Engine) emitExitSim() {
 	if e.sim.masks {
 		e.kstore(stHistory, maskHistory)
 	}
-	if e.sim.vectors {
+	if e.sim.clockInVector {
 		e.vstoreLow(stClock, vecClock)
 	}
 }
@@ -36,7 +36,7 @@ func (e *Engine) emitExitSim() {
 // emitTime advances the time if late says so. If the clock is in memory the time is in r then. The flags stay.
 func (e *Engine) emitTime(r x86.Reg, late bool) {
 	switch {
-	case e.sim.vectors && late:
+	case e.sim.clockInVector && late:
 		e.vpaddqVector(vecClock, vecClock, vecTick)
 	case e.clockInMMX() && late:
 		e.mm(opPADDQ, mmClock, stTick)

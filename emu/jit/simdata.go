@@ -364,7 +364,7 @@ func (e *Engine) emitTestStamp(p stampPlace) (missing int) {
 // emitStoreTime makes the time a stamp, which emitTime may have put into r.
 func (e *Engine) emitStoreTime(p stampPlace, r x86.Reg) {
 	switch {
-	case e.sim.vectors:
+	case e.sim.clockInVector:
 		e.vstoreLowAt(p.base, p.index, p.disp, vecClock)
 	case e.clockInMMX():
 		e.mmIndex(opMOVQStore, mmClock, p.base, p.index, p.disp)
@@ -380,7 +380,7 @@ func (e *Engine) stampFault(pos int) (resume int, ok bool) {
 	if !e.sim.caches || pos < codeOff || pos+16 > arenaSize {
 		return 0, false
 	}
-	code := e.arena.bytesFrom(pos, 16)
+	code := e.arena.mem[pos : pos+16]
 	modrm := code[2]
 	if code[0]&^3 != 0x48 || code[1] != 0x83 || modrm>>6 > 1 || modrm>>3&7 != 7 {
 		return 0, false

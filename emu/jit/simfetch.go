@@ -59,7 +59,7 @@ func (e *Engine) emitFetch(i int) {
 		missing = append(missing, e.jcc(condE, 0))
 		e.emitTime(r, e.stampedNow.fetch(line, &e.sim.i1))
 		switch {
-		case e.sim.vectors:
+		case e.sim.clockInVector:
 			e.vstoreLow(stamp, vecClock)
 		case e.clockInMMX():
 			e.mm(opMOVQStore, mmClock, stamp)

@@ -13,7 +13,7 @@ const maxElements = 8
 // gathers reports whether generated code simulates what g refers to: g is a gather of AVX2, whose references all
 // happen, those of elements that are not selected at RSP (docs/counting.md, "Data references").
 func (e *Engine) gathers(g *ginsn) bool {
-	if !e.sim.caches || !e.sim.vectors || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
+	if !e.sim.caches || !e.spare || e.counting == emu.CountOff || !g.Mem.VSIB || g.Mem.Seg != x86.SegNone || g.Mem.AddrSize != 8 || g.NArgs != 3 {
 		return false
 	}
 	n := uint8(0)

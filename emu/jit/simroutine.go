@@ -260,7 +260,7 @@ func (e *Engine) emitGiveWay(c *stampedCache) {
 func (e *Engine) emitLastStamp() (hits []int) {
 	c := &e.sim.ll
 	e.movRR(x86.R9, x86.RAX)
-	e.shiftRight(x86.R9, log2(c.line)-log2(lineWord))
+	e.shiftRight(x86.R9, log2(c.line)-log2(addrSize))
 	e.movRR(x86.RSI, x86.R9)
 	e.addSlot(x86.RSI, stLLDirectory)
 	e.emitTime(x86.RCX, true)

@@ -8,7 +8,7 @@ import "github.com/cgemu/cgemu/emu/x86"
 // itself (spare). They need not be saved, arithmetic in them leaves the flags alone, and no instruction of the guest
 // waits for them: the budget is in one, and counters are incremented in others.
 
-// What is in vector registers. The last of the numbers are there if calls are recorded and caches are not simulated.
+// What is in vector registers. The clock, its tick and elements are where the last of the numbers are otherwise.
 const (
 	vecOne       vec = 0  // 1, and behind it the numbers up to vecNumbers if calls are recorded alone, with 0 in the upper half
 	vecClock     vec = 8  // the clock of simulated caches
