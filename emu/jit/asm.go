@@ -268,6 +268,7 @@ const (
 	aluOR  = 1
 	aluAND = 4
 	aluSUB = 5
+	aluXOR = 6
 	aluCMP = 7
 )
 
@@ -486,16 +487,20 @@ func (e *assembler) addSlot(reg x86.Reg, off int) {
 	e.rip(reg, off, 0)
 }
 
-// loadAt32 emits mov reg, dword [base+disp] in the host's memory, storeAt32 mov dword [base+disp], reg.
-func (e *assembler) loadAt32(reg, base x86.Reg, disp int32) {
+// loadSmall emits movzx reg, [base+disp] of 1 or 2 bytes of the host's memory, storeSmall stores these of a register of
+// the first four.
+func (e *assembler) loadSmall(reg, base x86.Reg, disp int32, size int) {
 	e.rex32(reg, base)
-	e.byte(0x8b)
+	e.byte(0x0f, 0xb6|byte(size-1))
 	e.memRM(reg, base, disp)
 }
 
-func (e *assembler) storeAt32(base x86.Reg, disp int32, reg x86.Reg) {
+func (e *assembler) storeSmall(base x86.Reg, disp int32, reg x86.Reg, size int) {
+	if size == 2 {
+		e.byte(0x66)
+	}
 	e.rex32(reg, base)
-	e.byte(0x89)
+	e.byte(0x88 | byte(size-1))
 	e.memRM(reg, base, disp)
 }
 
@@ -529,6 +534,11 @@ func (e *assembler) shiftLeft(reg x86.Reg, n byte) {
 
 func (e *assembler) shiftRight(reg x86.Reg, n byte) {
 	e.byte(rexW(0, reg), 0xc1, 0xe8|byte(reg&7), n)
+}
+
+// imul emits imul dst, src (64 bits).
+func (e *assembler) imul(dst, src x86.Reg) {
+	e.byte(rexW(dst, src), 0x0f, 0xaf, 0xc0|byte(dst&7)<<3|byte(src&7))
 }
 
 // min makes dst the smaller of it and src.

@@ -63,7 +63,7 @@ var (
 	offsets = values(stRIP, codeOff, lowOff+0x40)
 	targets = values(emitAt, emitAt+0x1000)
 	conds   = values[byte](condB, condE, condNE, condBE, condA)
-	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluCMP)
+	alu     = values[byte](aluADD, aluOR, aluAND, aluSUB, aluXOR, aluCMP)
 	both    = values(false, true)
 	masks   = values[opmask](1, 2)
 	vecs    = values(vec(0), vec(7), vecBudget, vecTotal)
@@ -108,12 +108,13 @@ var encodings = []encoding{
 	emits((*assembler).loadAt, regs, bases, disps),
 	emits((*assembler).storeAt, bases, disps, regs),
 	emits((*assembler).incAt, bases, disps),
-	emits((*assembler).loadAt32, regs, bases, disps),
+	emits((*assembler).loadSmall, regs, bases, disps, values(1, 2)),
+	emits((*assembler).storeSmall, bases, disps, values(x86.RAX, x86.RCX), values(1, 2)),
+	emits((*assembler).imul, pair, pair),
 	emits((*assembler).cmpZeroAt, bases, maybe, near),
 	emits((*assembler).storeWordAt, bases, maybe, near, pair),
 	emits((*assembler).addSlot, regs, offsets),
 	emits((*assembler).countCarry, offsets, values(false, true)),
-	emits((*assembler).storeAt32, bases, disps, regs),
 	emits((*assembler).testLow, regs, small),
 	emits((*assembler).addAt, bases, disps, regs),
 	emits((*assembler).aluAt, alu, regs, bases, disps),

@@ -12,14 +12,12 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A lineDirectory has a word for each line of guest memory, and one for no line, noLine. The host's memory behind it is
+// A lineDirectory has a word for each line of guest memory, and one in front for no line. The host's memory behind it is
 // reserved, and used where guest memory is.
 type lineDirectory struct{ host, size uintptr } // of the words of lines
 
 const (
-	stampSize = 8                     // bytes of a word of D1's directory
-	addrSize  = 4                     // bytes of one of LL's
-	noLine    = ^uint64(addrSize - 1) // where the word of no line is
+	stampSize = 8 // bytes of a word of D1's directory
 	// From firstDirectory on there are places of directories, one behind the other. Nothing else is between them, nor
 	// for 16 TiB behind, as long as the host has room elsewhere: what addresses beyond the guest's memory would have
 	// there is nothing, or another process's (emitPlace).
@@ -61,12 +59,27 @@ func newLineDirectory(limit emu.Addr, line, word int) (lineDirectory, error) {
 	return lineDirectory{host: p + directoryEdge, size: size}, nil
 }
 
-// stamp returns the word of D1's directory that is so many bytes behind the first one; stampAddr returns that of LL's,
-// the address of a stamp.
+// stamp returns the word of D1's directory that is so many bytes behind the first one.
 func (d *lineDirectory) stamp(place uint64) *uint64 { return stampAt(uint64(d.host) + place) }
 
-func (d *lineDirectory) stampAddr(place uint64) *uint32 {
-	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), d.host+uintptr(place)))
+// getCell returns that of LL's, of size bytes, setCell sets it.
+func (d *lineDirectory) getCell(place uint64, size int) int {
+	if size == 1 {
+		return int(*d.cell(place))
+	}
+	return int(*(*uint16)(unsafe.Pointer(d.cell(place))))
+}
+
+func (d *lineDirectory) setCell(place uint64, size, value int) {
+	if size == 1 {
+		*d.cell(place) = uint8(value)
+		return
+	}
+	*(*uint16)(unsafe.Pointer(d.cell(place))) = uint16(value)
+}
+
+func (d *lineDirectory) cell(place uint64) *uint8 {
+	return (*uint8)(unsafe.Add(unsafe.Pointer(nil), d.host+uintptr(place)))
 }
 
 // stampAt returns the stamp at a host address.

@@ -90,25 +90,6 @@ func newLineCache(g cachesim.Geometry, off int) (c lineCache, end int) {
 	return c, end
 }
 
-// A lastCache is LL. What a set has lies together, since it misses the host's caches, too: each way has a stamp, and
-// for each line of guest memory directory has the address of the stamp of its way, or 0 if it is not in the cache.
-type lastCache struct {
-	simCache
-	directory lineDirectory
-	// stamps and lines have for each set, scale times as far apart, the stamps of its ways, and where in directory the
-	// words of their lines are.
-	stamps, lines, scale int
-}
-
-// newLastCache places stamps and lines at off, a multiple of 64, and returns their end, which is another.
-func newLastCache(g cachesim.Geometry, off int) (c lastCache, end int) {
-	c = lastCache{simCache: newSimCache(g), stamps: off}
-	c.scale = c.scaleFor(8 * c.assoc)
-	size := (c.tableSize(c.scale) + 63) &^ 63
-	c.lines = c.stamps + size
-	return c, c.lines + size
-}
-
 // stampOf returns the arena offset of a line's stamp.
 func (c *lineCache) stampOf(line uint64) int {
 	at, ok := c.stamps[line]
@@ -255,7 +236,7 @@ func (e *Engine) openDirectories() (err error) {
 	if d1.directory, err = newLineDirectory(e.mem.Limit(), d1.line, stampSize); err != nil {
 		return err
 	}
-	if ll.directory, err = newLineDirectory(e.mem.Limit(), ll.line, addrSize); err != nil {
+	if ll.directory, err = newLineDirectory(e.mem.Limit(), ll.line, ll.cell); err != nil {
 		d1.directory.close()
 		return err
 	}
@@ -269,11 +250,7 @@ func (e *Engine) openDirectories() (err error) {
 		}
 		i++
 	})
-	ll.eachLine(e, func(place *uint64, stamp int) {
-		if *place != noLine {
-			*ll.directory.stampAddr(*place) = uint32(e.hostAddr(stamp))
-		}
-	})
+	ll.fill(e)
 	return nil
 }
 
@@ -306,17 +283,6 @@ func (c *stampedCache) eachWay(e *Engine, do func(way *uint64)) {
 	}
 }
 
-// eachLine calls do for the lines of all ways, with the arena offsets of their stamps.
-func (c *lastCache) eachLine(e *Engine, do func(place *uint64, stamp int)) {
-	for set := uint64(0); set <= c.mask; set += uint64(c.line) {
-		off := int(set) * c.scale
-		lines := e.arena.words(c.lines+off, c.assoc)
-		for i := range lines {
-			do(&lines[i], c.stamps+off+8*i)
-		}
-	}
-}
-
 // emptyCaches makes empty caches of tables that are all zero, while there are no directories.
 func (e *Engine) emptyCaches() {
 	if !e.sim.caches {
@@ -328,13 +294,12 @@ func (e *Engine) emptyCaches() {
 	i1, d1, ll := &e.sim.i1, &e.sim.d1, &e.sim.ll
 	i1.eachWay(e, none)
 	d1.eachWay(e, none)
-	ll.eachLine(e, func(place *uint64, _ int) { *place = noLine })
+	ll.empty(e)
 	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
 	e.set(stClock, tick)
 	d1.parked = make([]uint64, (int(d1.mask)/d1.line+1)*d1.assoc)
 	d1.parked[d1.assoc-1] = tick
 	e.set(d1.ways+8*(d1.assoc-1), 0)
-	e.set(ll.lines+8*(ll.assoc-1), 0)
 }
 
 // forgetSimulated makes caches and predictors as new, of an engine that is idle. Lines of code keep the places of their
@@ -374,22 +339,6 @@ func (c *dataCache) touch(e *Engine, line uint64) (missed bool) {
 		ways[slices.Index(ways, oldest)] = uint64(c.directory.host) + place
 	}
 	*stamp = e.get(stClock)
-	return missed
-}
-
-func (c *lastCache) touch(e *Engine, line uint64) (missed bool) {
-	e.set(stClock, e.get(stClock)+tick)
-	place := line / uint64(c.line) * addrSize
-	word := c.directory.stampAddr(place)
-	if missed = *word == 0; missed {
-		set := int(line&c.mask) * c.scale
-		stamps := e.arena.words(c.stamps+set, c.assoc)
-		way := slices.Index(stamps, slices.Min(stamps))
-		old := e.arena.word(c.lines + set + 8*way)
-		*c.directory.stampAddr(*old) = 0
-		*old, *word = place, uint32(e.hostAddr(c.stamps+set+8*way))
-	}
-	*stampAt(uint64(*word)) = e.get(stClock)
 	return missed
 }
 

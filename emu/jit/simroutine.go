@@ -27,7 +27,7 @@ func (e *Engine) emitSimRoutines() {
 		if e.x87 && !e.keepsClock() {
 			break
 		}
-		touchLL := e.emitTouchRoutine(e.emitLastStamp)
+		touchLL := e.emitTouchRoutine(e.emitLastTouch)
 		touchD1 := e.emitTouchRoutine(e.emitDataStamp)
 		e.sim.routines[i] = simRoutines{
 			load:    e.emitReference(touchD1, touchLL, true, false),
@@ -83,7 +83,7 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 			e.emitMissed(0)
 			e.loadAt(x86.RAX, x86.RSP, argAddr)
 			e.aluImm(aluAND, x86.RAX, int32(-ll.line))
-			out = append(out, e.emitLastStamp()...)
+			out = append(out, e.emitLastTouch()...)
 			gone = append(gone, e.jmp(0))
 		} else {
 			toLL = e.jmp(0)
@@ -97,7 +97,7 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 	}
 	e.emitMissed(0)
 	two := e.emitLines(&e.sim.ll.simCache)
-	out = append(out, e.emitLastStamp()...)
+	out = append(out, e.emitLastTouch()...)
 	gone = append(gone, e.jmp(0))
 	e.link(two, e.pos)
 	e.emitTouchTwo(touchLL)
@@ -254,36 +254,6 @@ func (e *Engine) emitGiveWay(c *stampedCache) {
 	e.loadAt(x86.RSI, x86.R9, 0)
 	e.byte(0x48, 0xc7, 0x06, 0, 0, 0, 0) // mov qword [rsi], 0
 	e.storeAt(x86.R9, 0, x86.RAX)
-}
-
-// emitLastStamp does what emitDataStamp does, in LL.
-func (e *Engine) emitLastStamp() (hits []int) {
-	c := &e.sim.ll
-	e.movRR(x86.R9, x86.RAX)
-	e.shiftRight(x86.R9, log2(c.line)-log2(addrSize))
-	e.movRR(x86.RSI, x86.R9)
-	e.addSlot(x86.RSI, stLLDirectory)
-	e.emitTime(x86.RCX, true)
-	e.loadAt32(x86.R8, x86.RSI, 0)
-	e.testRR32(x86.R8)
-	missing := e.jcc(condE, 0)
-	e.emitStoreTime(stampPlace{base: x86.R8, index: x86.NoReg}, x86.RCX)
-	hits = append(hits, e.jmp(0))
-	e.link(missing, e.pos)
-	e.emitMasked(&c.simCache, x86.RDX, x86.RAX)
-	e.shiftLeft(x86.RDX, log2(c.scale))
-	e.aluImm(aluADD, x86.RDX, e.abs(c.stamps))
-	e.emitOldest(c.assoc, x86.RAX, func(r x86.Reg, i int) { e.loadAt(r, x86.RDX, int32(8*i)) })
-	e.leaFull(x86.RAX, x86.RDX, x86.R8, 8, 0, false)
-	e.loadAt(x86.R8, x86.RAX, int32(c.lines-c.stamps))
-	e.storeAt(x86.RAX, int32(c.lines-c.stamps), x86.R9)
-	e.addSlot(x86.R8, stLLDirectory)
-	e.movImm(x86.RCX, 0)
-	e.storeAt32(x86.R8, 0, x86.RCX)
-	e.storeAt32(x86.RSI, 0, x86.RAX)
-	e.emitTime(x86.RCX, false)
-	e.emitStoreTime(stampPlace{base: x86.RAX, index: x86.NoReg}, x86.RCX)
-	return hits
 }
 
 // emitOldest puts the number of the way with the least stamp into R8. load emits a load of the stamp of way i, a time
