@@ -142,6 +142,7 @@ const (
 	hostAddr             // in its register, as the host address of the guest's memory
 	onShadow             // in its register, as an address in the shadow stack
 	flagsInRAX           // not the register's: the flags, as LAHF and SETO left them
+	inPlace              // in its register, though it is one that is away where blocks begin
 )
 
 // Its parts of the lists.

@@ -65,12 +65,12 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 // end of the block.
 func (e *Engine) emitJcc(g *ginsn, i int) {
 	if !g.follow && !e.crosses(g.Dest()) && !e.predicts() && !e.Events.Has(emu.Taken) && !(e.budgeted && g.Target < 0) {
-		e.reload(0xffff)
+		e.settleRegs()
 		e.emitLinkIf(g.Cond, g.Dest())
 		e.emitJump(g.Next())
 		return
 	}
-	c := coldExit{target: g.Dest(), insn: i, side: g.follow, holds: true, spilled: e.spilled, outcomes: e.outcomes}
+	c := coldExit{target: g.Dest(), insn: i, side: g.follow, holds: true, spilled: e.spilled, directoryIn: e.directoryIn, unused: e.unused(), outcomes: e.outcomes}
 	cond, next := g.Cond, g.Next()
 	if g.again {
 		c.target, next = next, c.target
@@ -94,7 +94,7 @@ func (e *Engine) emitJcc(g *ginsn, i int) {
 		e.emitTaken(i)
 	}
 	if !g.follow {
-		e.reload(0xffff)
+		e.settleRegs()
 		e.emitJump(next)
 	}
 }
@@ -302,6 +302,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 	}
 	e.saved(from, regTarget, slotTarget, 0)
 	e.store(slotTable, regTable)
+	e.settleRegs()
 }
 
 // emitCallInd translates an indirect call.
@@ -452,7 +453,7 @@ func (e *Engine) emitBudgetBefore(i int) {
 func (e *Engine) settle(i int) {
 	e.emitHistory(i)
 	e.giveFlags()
-	e.reload(0xffff)
+	e.settleRegs()
 	e.flushRSP()
 	e.placed[i].rsp = 0
 }

@@ -316,6 +316,7 @@ func (e *Engine) examine(t *tb, i int) bool {
 func (e *Engine) restore(t *tb, i, pos int) {
 	const rsp = stRegs + 8*emu.RSP
 	host := e.get(rsp)
+	e.restoreAway(t, pos)
 	e.set(rsp, host+uint64(int64(t.insn(i).rsp)))
 	for _, s := range t.saved() {
 		if !s.holds(pos) {
@@ -332,6 +333,21 @@ func (e *Engine) restore(t *tb, i, pos int) {
 			e.set(rsp, host-e.get(stShadow)+add)
 		case flagsInRAX:
 			e.set(stFlags, flagsOf(e.get(stFlags), e.get(stRegs)))
+		}
+	}
+}
+
+// restoreAway takes the registers back that are away at arena offset pos.
+func (e *Engine) restoreAway(t *tb, pos int) {
+	var here uint16
+	for _, s := range t.saved() {
+		if s.kind == inPlace && s.holds(pos) {
+			here |= 1 << s.reg
+		}
+	}
+	for _, r := range awayList {
+		if e.away&^here>>r&1 != 0 {
+			e.set(stRegs+8*int(r), e.get(stSpill+8*int(r)))
 		}
 	}
 }
@@ -373,6 +389,7 @@ func (e *Engine) unfilled() bool {
 // lookupFault handles a jump-table lookup, by t, of an address that has no entry.
 func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 	rip := emu.Addr(e.get(stRegs + 8*int(regTarget)))
+	e.takeAway()
 	e.set(stRegs+8*int(regTarget), e.get(slotTarget))
 	e.set(stRegs+8*int(regTable), e.get(slotTable))
 	if e.calls != nil {
@@ -395,6 +412,7 @@ func (e *Engine) returnAstray() (emu.Addr, *emu.Stop) {
 	sp := e.get(stRegs+8*emu.RSP) - 8 - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
 	e.giveBias()
+	e.takeAway()
 	return 0, stopFault(emu.Fault{Vector: emu.VecPF, Addr: emu.Addr(sp)})
 }
 
@@ -436,6 +454,7 @@ func (e *Engine) unpairedReturn() (emu.Addr, *emu.Stop) {
 	sp := at - e.get(stShadow)
 	e.set(stRegs+8*emu.RSP, sp)
 	e.giveBias()
+	e.takeAway()
 	// It was read just before.
 	rip, _ := e.mem.ReadUint64(emu.Addr(sp) - 8)
 	e.returned(emu.Addr(rip))

@@ -90,6 +90,7 @@ const (
 	linkBack linkFlags = 1 << iota // it leads backwards: Interrupt breaks it
 	linkCall                       // a CALL on the shadow stack
 	linkNear                       // its instruction ends in the I1 line where its target begins
+	regsAway                       // not of links alone: the guest's registers are as where a block begins (awayRegs)
 )
 
 // when returns f if b holds.
@@ -169,6 +170,7 @@ type Engine struct {
 	metered        bool  // stMeters count what weights says
 	added          int64 // counters that Executed added up
 	sim            simulation
+	away           uint16 // the guest's registers that are away where blocks begin and end (spill.go)
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16
@@ -261,7 +263,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim,
+		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim, away: sim.awayRegs(),
 		peeks: newPeeks(minPeeks), sums: map[emu.Addr]pageSum{}, lists: &lists{}, decoded: make([]*ginsn, 1), translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.codeCaches[emu.CountAll] = first
@@ -574,6 +576,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 		}
 		e.passing = nil
 	}
+	e.giveAway()
 	return at, nil
 }
 
@@ -661,6 +664,9 @@ func (e *Engine) enter(at int) {
 // is when it stops.
 func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	x := e.exitAt(int(uint32(e.get(stExit))))
+	if x.is(regsAway) {
+		e.takeAway()
+	}
 	switch x.kind {
 	case exitLink:
 		if e.stepping {

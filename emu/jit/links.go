@@ -87,6 +87,6 @@ func (e *Engine) exitRoom(i int) *exit {
 func (e *Engine) fixExits() {
 	for _, kind := range [fixedExits]exitKind{exitFault: exitSignal, exitMiss: exitMissed, exitMismatch: exitReturn, exitCrossing: exitReceived} {
 		x, _ := e.newExit()
-		x.kind = kind
+		x.kind, x.flags = kind, regsAway.when(kind != exitSignal)
 	}
 }

@@ -257,6 +257,9 @@ func segSlot(s x86.Seg) int {
 
 // saved notes that from arena offset from to here reg's value was in slot, less add.
 func (e *Engine) saved(from int, reg x86.Reg, slot int, add int32) {
+	if e.away&e.spilled>>reg&1 != 0 {
+		return // what is in the register is none of the guest's
+	}
 	e.saves(from, saved{reg: reg, slot: uint32(slot), add: add})
 }
 

@@ -107,7 +107,7 @@ func (e *Engine) emitFetchedEntry() {
 	}
 	e.t.fetched = int32(e.pos)
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if e.fetchedSpilled>>r&1 != 0 {
+		if e.fetchedSpilled&^e.away>>r&1 != 0 {
 			e.store(stSpill+8*int(r), r)
 		}
 	}

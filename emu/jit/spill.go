@@ -15,14 +15,96 @@ import (
 // reads it or the block ends; where the guest overwrites it first, nothing has to be
 // loaded again.
 
+// Where caches are simulated nearly each block needs two registers. So there two of the guest's that compilers seldom
+// use are away: where a block begins and ends they wait in their slots, and the host has the address of D1's directory
+// in regDirectory, and nothing in regSpare.
+const (
+	regDirectory = x86.R8
+	regSpare     = x86.R9
+)
+
+// awayRegs returns the guest's registers that are away where blocks begin and end.
+func (s *simulation) awayRegs() uint16 {
+	if !s.caches {
+		return 0
+	}
+	return 1<<regDirectory | 1<<regSpare
+}
+
+// beginAway notes that they are, where the block begins.
+func (e *Engine) beginAway() {
+	if e.away != 0 {
+		e.spilled, e.directoryIn = e.away, regDirectory
+	}
+}
+
+// settleRegs makes the guest's registers as they are where blocks begin and end.
+func (e *Engine) settleRegs() {
+	e.reload(^e.away)
+	e.sendAway(e.spilled, e.directoryIn)
+	for _, r := range awayList {
+		if e.away&^e.spilled>>r&1 != 0 {
+			e.nowSpilled(r)
+		}
+	}
+	e.beginAway()
+}
+
+// sendAway emits what sends those away that are not among spilled. directory is the register with the directory's
+// address.
+func (e *Engine) sendAway(spilled uint16, directory x86.Reg) {
+	if e.away == 0 {
+		return
+	}
+	defer e.emitFor(e.emitFor(forFlags))
+	for _, r := range awayList {
+		if spilled>>r&1 == 0 {
+			e.store(stSpill+8*int(r), r)
+		}
+	}
+	if directory != regDirectory {
+		e.load(regDirectory, stD1Directory)
+	}
+}
+
+var awayList = [...]x86.Reg{regSpare, regDirectory}
+
+// giveAway sends the guest's registers away in front of a block that Go enters, takeAway takes them back behind one.
+func (e *Engine) giveAway() {
+	if e.away == 0 {
+		return
+	}
+	for _, r := range awayList {
+		e.set(stSpill+8*int(r), e.get(stRegs+8*int(r)))
+	}
+	e.set(stRegs+8*int(regDirectory), e.get(stD1Directory))
+}
+
+func (e *Engine) takeAway() {
+	if e.away == 0 {
+		return
+	}
+	for _, r := range awayList {
+		e.set(stRegs+8*int(r), e.get(stSpill+8*int(r)))
+	}
+}
+
 // spill frees a register.
 func (e *Engine) spill(r x86.Reg) {
 	if e.spilled>>r&1 == 0 {
 		defer e.emitFor(e.emitFor(forFlags))
 		e.store(stSpill+8*int(r), r)
-		e.spilled |= 1 << r
-		e.spilledAt[r] = e.pos
+		e.nowSpilled(r)
 	}
+}
+
+// nowSpilled notes that the guest's value is in the slot.
+func (e *Engine) nowSpilled(r x86.Reg) {
+	if e.away>>r&1 != 0 {
+		e.saves(e.spilledAt[r], saved{reg: r, kind: inPlace})
+	}
+	e.spilled |= 1 << r
+	e.spilledAt[r] = e.pos
 }
 
 // reload gives registers back to the guest.
@@ -38,8 +120,11 @@ func (e *Engine) reload(regs uint16) {
 
 // reloaded notes that the guest's value is in the register again.
 func (e *Engine) reloaded(r x86.Reg) {
-	e.saved(e.spilledAt[r], r, stSpill+8*int(r), 0)
+	if e.away>>r&1 == 0 {
+		e.saved(e.spilledAt[r], r, stSpill+8*int(r), 0)
+	}
 	e.spilled &^= 1 << r
+	e.spilledAt[r] = e.pos
 	if r == e.directoryIn {
 		e.directoryIn = x86.NoReg
 	}
@@ -53,15 +138,16 @@ func (e *Engine) unused() (regs uint16) {
 	return e.spilled &^ (1 << e.directoryIn)
 }
 
-// reloadOnExit emits the loads of spilled registers on a way out of the block that leaves them spilled
-// for the rest of it.
-func (e *Engine) reloadOnExit(spilled uint16) {
+// settleOnExit emits what settleRegs does on a way out of the block, where these are spilled and that register has the
+// directory's address; the rest of the block has them so.
+func (e *Engine) settleOnExit(spilled uint16, directory x86.Reg) {
 	defer e.emitFor(e.emitFor(forFlags))
 	for r := x86.RAX; r <= x86.R15; r++ {
-		if spilled>>r&1 != 0 {
+		if spilled&^e.away>>r&1 != 0 {
 			e.load(r, stSpill+8*int(r))
 		}
 	}
+	e.sendAway(spilled, directory)
 }
 
 // reloadFor makes the registers and flags available that g needs.
@@ -71,10 +157,13 @@ func (e *Engine) reloadFor(g *ginsn) {
 	case guest.Plain, guest.Nop, guest.Lea, guest.Push, guest.Pop:
 		e.reload(g.GPRRead)
 	case guest.Branch:
-		if g.Flow == x86.FlowJcc || g.follow {
-			return
+		switch {
+		case g.Flow == x86.FlowJcc || g.follow:
+		case g.Flow == x86.FlowJmpInd || g.Flow == x86.FlowCallInd: // emitIndirect sends them away
+			e.reload(g.GPRRead | ^e.away)
+		default:
+			e.settleRegs()
 		}
-		e.reload(0xffff)
 	default:
 		e.reload(0xffff)
 	}
@@ -106,13 +195,31 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 		return lowest(free)
 	}
 	best, last := x86.NoReg, -1
-	for r := x86.RAX; r <= x86.R15; r++ {
+	for k := range x86.R15 + 1 {
+		r := (regSpare + k) % 16
 		if n := e.nextRead(i, r); avoid>>r&1 == 0 && n > last {
 			best, last = r, n
 		}
 	}
 	e.spill(best)
 	return best
+}
+
+// spareOr returns a register that has nothing, or r if there is none.
+func (e *Engine) spareOr(r x86.Reg) x86.Reg {
+	if free := e.unused() &^ (1 << x86.RAX); free != 0 {
+		return lowest(free)
+	}
+	return r
+}
+
+// endPlaces notes where registers are at the end of the block.
+func (e *Engine) endPlaces() {
+	for _, r := range awayList {
+		if e.away&^e.spilled>>r&1 != 0 {
+			e.saves(e.spilledAt[r], saved{reg: r, kind: inPlace})
+		}
+	}
 }
 
 // lowest returns the first register of a set that is not empty.

@@ -24,6 +24,9 @@ type coldExit struct {
 	own      int      // the counter of its mispredictions
 	outcomes outcomes // of the branches before it
 	spilled  uint16
+	// directoryIn has the address of D1's directory, unused are those spilled registers that have nothing.
+	directoryIn x86.Reg
+	unused      uint16
 	// side says that the block goes on behind the jump: the exit needs a counter.
 	side bool
 }
@@ -78,6 +81,7 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
 	}
 	e.t = t
+	e.beginAway()
 	e.storable = e.isStorable()
 	e.planEffects()
 	e.setSums(int(t.counter), 0, len(e.block), 1)
@@ -181,7 +185,9 @@ func (e *Engine) emitEnd(end ending) {
 		e.emitHistory(len(e.block))
 	}
 	e.giveFlags()
-	e.reload(0xffff)
+	if !last.Kind.Ends() {
+		e.settleRegs()
+	}
 	if falls {
 		e.flushRSP()
 		run := (1 + int(e.placed[len(e.block)-1].run)) % emu.MaxRun
@@ -388,7 +394,7 @@ func (e *Engine) emitCounted(i int) {
 		e.saved(from, r, slotCount, 0)
 		return
 	default:
-		e.emitCountLeavingFlags(int(e.t.counter), e.idle(i))
+		e.emitCountLeavingFlags(int(e.t.counter), e.spareOr(e.idle(i)))
 	}
 	e.emitInsn(i)
 }
@@ -444,6 +450,10 @@ func (e *Engine) emitCountLeavingFlags(counter int, r x86.Reg) {
 		}
 		return
 	}
+	if e.unused()>>r&1 != 0 {
+		e.emitCount(counter, r)
+		return
+	}
 	e.store(slotCount, r)
 	e.emitCount(counter, r)
 	e.load(r, slotCount)
@@ -451,17 +461,19 @@ func (e *Engine) emitCountLeavingFlags(counter int, r x86.Reg) {
 
 // emitCold emits the taken sides of conditional jumps.
 func (e *Engine) emitCold() {
+	e.endPlaces()
+	e.beginAway()
 	for _, c := range e.cold {
 		g := &e.block[c.insn]
 		e.insn, e.fetchKnown = c.insn, true
 		e.link(c.site, e.pos)
 		if e.predicts() {
-			e.emitPredict(g, hooks.Taken(&g.Inst, c.holds), c.own, c.outcomes, false, e.flagsAtTarget(c.target)&flagsDead == 0, c.spilled)
+			e.emitPredict(g, hooks.Taken(&g.Inst, c.holds), c.own, c.outcomes, false, e.flagsAtTarget(c.target)&flagsDead == 0, c.unused)
 		}
 		if c.holds {
 			e.emitTaken(c.insn)
 		}
-		e.reloadOnExit(c.spilled)
+		e.settleOnExit(c.spilled, c.directoryIn)
 		if c.side {
 			e.emitSideExit(c.insn+1, e.flagsAtTarget(c.target)&flagsDeadNow != 0, !e.sumsLast())
 		} else if e.budgeted && g.Target < 0 {
@@ -485,7 +497,7 @@ func (e *Engine) emitSideExit(after int, free, summed bool) {
 	if free {
 		e.emitCount(k, x86.NoReg)
 	} else {
-		e.emitCountLeavingFlags(k, x86.R11)
+		e.emitCountLeavingFlags(k, e.spareOr(x86.R11))
 	}
 	if e.sumsLast() {
 		e.emitSums(k, x86.NoReg)
@@ -545,12 +557,12 @@ func (e *Engine) emitLinkIf(cond byte, target emu.Addr) {
 
 // noteLink makes the rel32 at site a link to the block at target.
 func (e *Engine) noteLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, flags: linkBack.when(e.isBack(target)) | linkNear.when(e.fetchedBy(target))}})
+	e.emitExit(site, exit{kind: exitLink, rip: target, flags: linkBack.when(e.isBack(target)) | linkNear.when(e.fetchedBy(target))})
 }
 
 // emitCallLink makes the CALL at site enter the block at target.
 func (e *Engine) emitCallLink(site int, target emu.Addr) {
-	e.stubsDue = append(e.stubsDue, stub{site: site, exit: exit{kind: exitLink, rip: target, t: e.t, flags: linkCall | linkBack.when(e.isBack(target))}})
+	e.emitExit(site, exit{kind: exitLink, rip: target, t: e.t, flags: linkCall | linkBack.when(e.isBack(target))})
 }
 
 // isBack reports whether a branch of the block to target goes backwards. The entry of a linkage table may lie in front
@@ -569,5 +581,12 @@ func (e *Engine) padBackwardSite(opcode int, target emu.Addr) {
 
 // emitExit makes the jump at site leave generated code with the given exit.
 func (e *Engine) emitExit(site int, x exit) {
+	switch e.away & e.spilled {
+	case e.away:
+		x.flags |= regsAway.when(e.away != 0 && x.kind != exitPass) // which comes back here
+	case 0:
+	default:
+		panic("BUG: an exit where some registers are away")
+	}
 	e.stubsDue = append(e.stubsDue, stub{site: site, exit: x})
 }

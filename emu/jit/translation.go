@@ -63,7 +63,8 @@ type translation struct {
 	fetchedAt           int
 	fetchedSpilled      uint16
 	fetchedFlagsSpilled bool
-	// spilled has the guest registers that wait in their slots, each since its place in spilledAt (spill.go).
+	// spilled has the guest registers that wait in their slots, each since its place in spilledAt (spill.go). There
+	// others have since when they do not, of those that are away where the block begins.
 	spilled   uint16
 	spilledAt [16]int
 	// directoryIn is the register, one of these, that has the address of D1's directory, or NoReg.
