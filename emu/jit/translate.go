@@ -383,7 +383,7 @@ func (e *Engine) emitCounted(i int) {
 		e.emitCount(int(e.t.counter), x86.NoReg)
 	case e.countsInRegister():
 		e.emitCountLeavingFlags(int(e.t.counter), x86.NoReg)
-	case r != x86.NoReg && !mayFault(g):
+	case r != x86.NoReg && (!mayFault(g) || e.away&e.spilled>>r&1 != 0):
 		e.emitCount(int(e.t.counter), r)
 	case r != x86.NoReg:
 		// Only a fault finds the register overwritten too early.
