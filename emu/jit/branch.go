@@ -32,16 +32,16 @@ func (e *Engine) emitBranch(g *ginsn, i int) {
 			e.emitLinkedCall(i)
 			return
 		}
-		unbound, done := e.emitLinkage(g)
+		unbound, done := e.emitLinkage(g, i)
 		if done {
 			return
 		}
 		e.emitIndirect(g)
+		e.emitTarget(i)
 		if unbound {
 			e.emitUnbound(i)
 			return
 		}
-		e.emitTarget(i)
 		from := uint64(fromCall)
 		if e.calls != nil {
 			from = e.emitJumpOrigin(i)
@@ -308,7 +308,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 // emitCallInd translates an indirect call.
 func (e *Engine) emitCallInd(g *ginsn, i int) {
 	defer e.emitFor(e.emitFor(forLookups))
-	if to, ok := e.linkageOf(g); ok {
+	if to, ok := e.linkageOf(g); ok && e.linksCalls() {
 		e.emitLinkedCallInd(g, i, to)
 		return
 	}

@@ -21,7 +21,7 @@ import (
 // linkageOf returns where a jump or call through a word at a fixed address leads now. ok is false if it is no such jump
 // or if that is not to be compared.
 func (e *Engine) linkageOf(g *ginsn) (to emu.Addr, ok bool) {
-	if !e.links() || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
+	if e.stepping || e.singleStep || !g.HasMem || !g.Mem.RIPRel || needsScratch(g) {
 		return 0, false
 	}
 	word, ok := e.mem.ReadUint64(wordOf(g))
@@ -37,16 +37,46 @@ func (e *Engine) constant(a emu.Addr) bool {
 	return v != nil && v.Prot&(mem.Read|mem.Write) == mem.Read && !v.Shared && (a+7).PageDown() == a.PageDown()
 }
 
-// links reports whether such jumps are links: not where they are simulated, or one instruction is executed alone.
-func (e *Engine) links() bool {
-	return !e.predicts() && !e.details() && !e.stepping && !e.singleStep
+// linksCalls reports whether such calls are links, and entries of linkage tables part of their callers' blocks: not
+// where they are simulated.
+func (e *Engine) linksCalls() bool { return !e.predicts() && !e.details() }
+
+// linkedJump returns where g leads if that is such a jump, and a link whatever happens.
+func (e *Engine) linkedJump(g *ginsn) (to emu.Addr, ok bool) {
+	if e.calls != nil || g.Flow != x86.FlowJmpInd {
+		return 0, false
+	}
+	to, ok = e.linkageOf(g)
+	return to, ok && !unboundAt(g, to) && e.constant(wordOf(g))
 }
 
-// emitLinkage emits the way of a jump through a word at a fixed address, as entries of procedure linkage tables make
+// entryLeadsTo returns where the entry of a linkage table at a leads, if there is one and its jump is a link whatever
+// happens. The block depends on it then.
+func (e *Engine) entryLeadsTo(a emu.Addr) (to emu.Addr, ok bool) {
+	g := &e.examined
+	for range maxLinkage {
+		if !e.decodeOne(g, a) {
+			break
+		}
+		if to, ok := e.linkedJump(g); ok {
+			e.read(a, int(g.Len))
+			e.readWord(wordOf(g))
+			return to, true
+		}
+		if g.Kind != guest.Nop {
+			break
+		}
+		e.read(a, int(g.Len))
+		a = g.Next()
+	}
+	return 0, false
+}
+
+// emitLinkage emits the way of jump i through a word at a fixed address, as entries of procedure linkage tables make
 // them, to where it leads now: the word is compared, and the jump is a link. It reports whether the word is likely to
 // change before long, since the dynamic linker binds it when the entry is used first, or whether it cannot, and nothing
 // is left to do.
-func (e *Engine) emitLinkage(g *ginsn) (unbound, done bool) {
+func (e *Engine) emitLinkage(g *ginsn, i int) (unbound, done bool) {
 	to, ok := e.linkageOf(g)
 	if !ok {
 		return false, false
@@ -57,7 +87,9 @@ func (e *Engine) emitLinkage(g *ginsn) (unbound, done bool) {
 	if e.calls != nil {
 		return false, false
 	}
+	e.settleRegs()
 	other := e.emitBound(g, to)
+	e.emitKnownTarget(i, to)
 	e.emitJump(to)
 	if other == 0 {
 		return false, true
@@ -137,7 +169,7 @@ func (e *Engine) replace(t *tb) {
 // decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is
 // bound.
 func (e *Engine) decodeLinkage(call *ginsn) {
-	if !e.links() {
+	if !e.linksCalls() {
 		return
 	}
 	n := len(e.block)

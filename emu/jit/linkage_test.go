@@ -15,8 +15,26 @@ import (
 )
 
 // TestLinkage jumps through a word as entries of linkage tables do: to the entry's other part until it is bound, then
-// where it is bound to, and elsewhere once it is bound anew.
+// where it is bound to, and elsewhere once it is bound anew. Where jumps are simulated, the predictor expects the last
+// target.
 func TestLinkage(t *testing.T) {
+	for name, prot := range map[string]mem.Prot{"writable": mem.Read | mem.Write, "constant": mem.Read} {
+		t.Run(name, func(t *testing.T) {
+			testLinkage(t, newMachine, prot)
+		})
+		t.Run(name+", simulating", func(t *testing.T) {
+			m := testLinkage(t, newSimulator, prot)
+			const jumps, changes = 10, 7
+			n := m.events(codeAt + 0x20)
+			require.EqualValues(t, jumps, n[emu.Bi])
+			require.EqualValues(t, changes, n[emu.Bim])
+			require.EqualValues(t, jumps, n[emu.Dr])
+			require.EqualValues(t, 1, n[emu.D1mr])
+		})
+	}
+}
+
+func testLinkage(t *testing.T, newMachine func(*testing.T, string) *machine, prot mem.Prot) *machine {
 	m := newMachine(t, `
 		e81b000000     # call 20
 		0f05           # syscall
@@ -32,7 +50,7 @@ func TestLinkage(t *testing.T) {
 	m.poke(bound, "48 31 c0 b0 02 c3") // xor rax, rax; mov al, 2; ret
 	m.poke(bound+0x100, "48 31 c0 b0 03 c3")
 	m.poke(bound+0x200, "0f 92 c0 c3") // setc al: flags are as the jump found them
-	word := dataAt + 0xb00
+	require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
 	var insns uint64
 	for _, tt := range []struct {
 		to   emu.Addr
@@ -41,9 +59,7 @@ func TestLinkage(t *testing.T) {
 	}{
 		{codeAt + 0x26, 1, 5}, {bound, 2, 6}, {bound, 2, 6}, {bound, 2, 6}, {bound + 0x100, 3, 6}, {codeAt + 0x10, 0, 5}, {bound, 2, 6}, {bound + 0x200, 1, 5}, {bound + 0x200, 1, 5}, {bound, 2, 6},
 	} {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], uint64(tt.to))
-		require.Equal(t, 8, m.mem.Poke(word, b[:]))
+		m.bind(tt.to)
 		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
 		m.cpu.Flags |= uint64(x86.CF)
 		m.run(emu.StopSyscall)
@@ -51,6 +67,7 @@ func TestLinkage(t *testing.T) {
 		insns += tt.more
 		require.Equal(t, insns, m.Executed())
 	}
+	return m
 }
 
 // linkedCall calls an entry of a linkage table that leads to 1000, which calls are recorded of as sixteen says.

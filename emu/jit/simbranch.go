@@ -175,6 +175,35 @@ func (e *Engine) emitTarget(i int) {
 	e.jmp(back)
 }
 
+// emitKnownTarget simulates that of instruction i if it leads to an address that is known.
+func (e *Engine) emitKnownTarget(i int, to emu.Addr) {
+	if !e.predicts() {
+		return
+	}
+	defer e.emitFor(e.emitFor(forBranches))
+	entry := e.sim.ind + 8*int(e.block[i].PC%indEntries)
+	live := e.flagsAtTarget(to)&flagsDead == 0
+	if live {
+		e.store(slotTmp, x86.RAX)
+		e.saveFlags()
+	}
+	e.cmpAbsImm(e.abs(entry), int32(to))
+	site := e.jcc(condNE, 0)
+	back := e.pos
+	if live {
+		e.restoreFlags()
+		e.load(x86.RAX, slotTmp)
+	}
+	e.swap()
+	defer e.swap()
+	e.link(site, e.pos)
+	e.storeImm32(entry, uint32(to))
+	e.storeImm32(entry+4, 0)
+	e.incMem(e.newEventCounter(i, emu.Bim, false))
+	e.emitHappened(emu.Bim)
+	e.jmp(back)
+}
+
 // emitTaken counts a taken branch of instruction i, if that is an event.
 func (e *Engine) emitTaken(i int) {
 	if e.counting != emu.CountOff && e.Events.Has(emu.Taken) {

@@ -252,7 +252,7 @@ func (e *Engine) flagsLive(i int) bool {
 			return false
 		}
 		if g.Kind == guest.Branch && !g.follow && g.Flow != x86.FlowJcc {
-			return g.Flow != x86.FlowCall && g.Flow != x86.FlowJmp || e.flagsAtTarget(g.Dest())&flagsDead == 0
+			return !e.flagsDeadBehind(g)
 		}
 		if g.Flow == x86.FlowJcc && e.flagsAtTarget(e.leavesTo(g))&flagsDead == 0 {
 			return true
@@ -260,6 +260,28 @@ func (e *Engine) flagsLive(i int) bool {
 	}
 	last := &e.block[len(e.block)-1]
 	return e.mayHaveChanged(len(e.block)) || e.flagsAtTarget(e.fallsTo(last))&flagsDead == 0
+}
+
+// flagsDeadBehind reports whether the status flags are overwritten before they are read behind g, a jump or call that
+// ends the block.
+func (e *Engine) flagsDeadBehind(g *ginsn) bool {
+	to, ok := e.linkedJump(g)
+	if g.Flow == x86.FlowCall || g.Flow == x86.FlowJmp {
+		if e.flagsAtTarget(g.Dest())&flagsDead != 0 {
+			return true
+		}
+		to, ok = e.ledTo(g.Dest())
+	}
+	return ok && e.flagsAtTarget(to)&flagsDead != 0
+}
+
+// ledTo is entryLeadsTo, which it asks once.
+func (e *Engine) ledTo(a emu.Addr) (to emu.Addr, ok bool) {
+	if l := &e.led; !l.asked {
+		l.asked = true
+		l.to, l.ok = e.entryLeadsTo(a)
+	}
+	return e.led.to, e.led.ok
 }
 
 // leavesTo returns where a Jcc goes if the block does not go on behind it; the end of a block goes on

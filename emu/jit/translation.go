@@ -72,6 +72,11 @@ type translation struct {
 	// flagsSpilled says that the guest's flags are in RAX, since flagsAt.
 	flagsSpilled bool
 	flagsAt      int
+	// led is where the entry of a linkage table leads that the block's last jump or call leads to, once that was asked.
+	led struct {
+		asked, ok bool
+		to        emu.Addr
+	}
 	// outcomes are those of conditional branches that the history in the state block has not yet.
 	outcomes outcomes
 	// selfChecks says that the block checks its code, since some of it is on exemptPage.
