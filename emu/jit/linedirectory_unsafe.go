@@ -12,8 +12,8 @@ import (
 	"github.com/cgemu/cgemu/emu"
 )
 
-// A lineDirectory has a word for each line of guest memory, and one in front for no line. The host's memory behind it is
-// reserved, and used where guest memory is.
+// A lineDirectory has a word for each line of guest memory, and one in front for no line. The host's memory behind it
+// is reserved, and used where guest memory is.
 type lineDirectory struct{ host, size uintptr } // of the words of lines
 
 const (

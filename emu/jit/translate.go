@@ -40,6 +40,7 @@ type stub struct {
 // translate makes the block at pc. It returns nil and the fault if no instruction can be fetched there.
 func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 	e.begin()
+	e.beginAway()
 	e.decoder.Forget()
 	if e.noting && e.calls != nil {
 		e.calls.TakeNotes()
@@ -81,7 +82,6 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		t.linkage, t.linkageOff = int16(e.linkage), int32(e.block[len(e.block)-e.linkage].PC-pc)
 	}
 	e.t = t
-	e.beginAway()
 	e.storable = e.isStorable()
 	e.planEffects()
 	e.setSums(int(t.counter), 0, len(e.block), 1)
@@ -91,7 +91,6 @@ func (e *Engine) translate(pc emu.Addr) (*tb, *emu.Fault) {
 		e.emitExit(e.jmp(0), exit{kind: exitMark, rip: pc})
 		t.unmarked = int32(e.pos)
 	}
-	e.placeCounter()
 	e.emitInsns()
 	tail := e.pos
 	e.emitEnd(end)
@@ -140,6 +139,7 @@ func (e *Engine) record(t *tb, end ending) {
 
 // emitInsns translates the block's instructions.
 func (e *Engine) emitInsns() {
+	e.placeCounter()
 	run := e.runOffset
 	for i := range e.block {
 		g := &e.block[i]
