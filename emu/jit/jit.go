@@ -83,27 +83,6 @@ func (x *exit) resume() int { return int(x.first) }
 // 0.
 func (x *exit) cache() int { return int(x.second) }
 
-// linkFlags say what kind of link it is.
-type linkFlags uint8
-
-const (
-	linkBack linkFlags = 1 << iota // it leads backwards: Interrupt breaks it
-	linkCall                       // a CALL on the shadow stack
-	linkNear                       // its instruction ends in the I1 line where its target begins
-	regsAway                       // not of links alone: the guest's registers are as where a block begins (awayRegs)
-)
-
-// when returns f if b holds.
-func (f linkFlags) when(b bool) linkFlags {
-	if b {
-		return f
-	}
-	return 0
-}
-
-// is reports whether a link is of a kind.
-func (x *exit) is(f linkFlags) bool { return x.flags&f != 0 }
-
 // exitChunk is how many exits are allocated at once: they do not move, and none are copied.
 const exitChunk = 1024
 

@@ -4,6 +4,27 @@ package jit
 
 import "iter"
 
+// linkFlags say what kind of link it is.
+type linkFlags uint8
+
+const (
+	linkBack linkFlags = 1 << iota // it leads backwards: Interrupt breaks it
+	linkCall                       // a CALL on the shadow stack
+	linkNear                       // its instruction ends in the I1 line where its target begins
+	regsAway                       // not of links alone: the guest's registers are as where a block begins (awayRegs)
+)
+
+// when returns f if b holds.
+func (f linkFlags) when(b bool) linkFlags {
+	if b {
+		return f
+	}
+	return 0
+}
+
+// is reports whether a link is of a kind.
+func (x *exit) is(f linkFlags) bool { return x.flags&f != 0 }
+
 // connect makes the link with a number reach t.
 func (e *Engine) connect(number uint32, t *tb) {
 	x := e.exitAt(int(number))
