@@ -46,6 +46,7 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	if lanes > 0 {
 		e.emitStoreLanes(g, lanes)
 	}
+	e.settleRegs()
 	const lea, jmp = 7, 5
 	e.store(slotA, x86.RAX)
 	e.store(slotB, x86.RDX)

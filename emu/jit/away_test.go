@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
 )
 
@@ -55,31 +56,57 @@ var usesOfAway = []string{
 	"c4 c2 70 f2 c0                         # andn eax, ecx, r8d",
 	"57 b9 05 00 00 00 f3 aa 5f             # push rdi; mov ecx, 5; rep stosb; pop rdi",
 	"0f 31                                  # rdtsc",
+	"31 c0 0f a2 49 89 f8                   # xor eax, eax; cpuid; mov r8, rdi",
+	"d9 e8 d9 fe dd d8                      # fld1; fsin; fstp st0",
+	"41 0f 53 00                            # rcpps xmm0, [r8]",
 }
 
-// TestAway executes code in which registers are away where caches are simulated, and code where none are, until it
-// faults or ends: all of the guest's registers are the same.
+// TestAway executes code in which registers are away, as caches are simulated, and code where none are, until it faults
+// or ends: all of the guest's registers are the same.
 func TestAway(t *testing.T) {
+	caches := emu.Config{Caches: &cachesim.Default, Events: simulating.Events}
+	calls, limited := simulating, simulating
+	calls.Function, limited.Limited = sixteen, true
+	with := func(cfg emu.Config, change func(*machine)) func(*testing.T, string) *machine {
+		return func(t *testing.T, code string) *machine {
+			m := newMachineWith(t, cfg, code)
+			change(m)
+			return m
+		}
+	}
+	as := func(*machine) {}
+	for name, make := range map[string]func(*testing.T, string) *machine{
+		"simulating": with(simulating, as), "caches": with(caches, as), "calls": with(calls, as), "limited": with(limited, as),
+		"MMX": with(simulating, func(m *machine) { m.onLesserHost(true) }), "MMX, calls": with(mmxModes["simulation"], func(m *machine) { m.onLesserHost(true) }),
+		"memory": with(simulating, func(m *machine) { m.onLesserHost(false) }),
+	} {
+		t.Run(name, func(t *testing.T) { testAway(t, make) })
+	}
+}
+
+func testAway(t *testing.T, make func(*testing.T, string) *machine) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	pieces, stops := map[string]bool{}, map[emu.StopReason]int{}
-	for n := range 600 {
+	for n := range 100 {
 		var code []string
 		for range 1 + rng.IntN(25) {
 			code = append(code, usesOfAway[rng.IntN(len(usesOfAway))])
 		}
-		t.Run(fmt.Sprint(n), func(t *testing.T) { stops[sameAway(t, strings.Join(append(code, "0f 05"), "\n"))]++ })
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			text := strings.Join(append(code, "0f 05"), "\n")
+			stops[sameAway(t, newMachine(t, text), make(t, text), text)]++
+		})
 		for _, c := range code {
 			pieces[c] = true
 		}
 	}
 	require.Len(t, pieces, len(usesOfAway))
-	require.Greater(t, stops[emu.StopFault], 100)
-	require.Greater(t, stops[emu.StopSyscall], 100)
+	require.Greater(t, stops[emu.StopFault], 15)
+	require.Greater(t, stops[emu.StopSyscall], 15)
 }
 
 // sameAway returns how the code ends.
-func sameAway(t *testing.T, code string) (reason emu.StopReason) {
-	want, got := newMachine(t, code), newSimulator(t, code)
+func sameAway(t *testing.T, want, got *machine, code string) (reason emu.StopReason) {
 	for round := range 3 { // the first one translates
 		var stops [2]emu.Stop
 		for i, m := range [2]*machine{want, got} {
@@ -89,6 +116,7 @@ func sameAway(t *testing.T, code string) (reason emu.StopReason) {
 			r[emu.R8], r[emu.R9] = uint64(dataAt)+0x100, uint64(dataAt)+0x200
 			m.cpu.RIP = codeAt
 			stops[i] = m.Run(m.cpu, emu.NoBudget)
+			stops[i].Left = 0
 		}
 		message := fmt.Sprintf("round %d: %v, %v\n%s", round, stops[0], stops[1], code)
 		require.Equal(t, stops[0], stops[1], message)

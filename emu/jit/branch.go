@@ -342,6 +342,7 @@ func (e *Engine) emitLookupCall(g *ginsn, i int) {
 // emitLookup jumps to the code of the guest address in regTarget, which may be any. from says who does, if calls are
 // recorded: see lookupFrom.
 func (e *Engine) emitLookup(from uint64) {
+	e.mustBeAway()
 	defer e.emitFor(e.emitFor(forLookups))
 	e.t.from = uint32(from)
 	part := 0 // of the entry
@@ -385,6 +386,7 @@ func (e *Engine) emitLookup(from uint64) {
 
 // emitRet translates RET, through the shadow stack.
 func (e *Engine) emitRet(g *ginsn, i int) {
+	e.mustBeAway()
 	defer e.emitFor(e.emitFor(forCalls))
 	if g.ImmLen > 0 || e.stepping || e.writesTarget(i) || e.returnsFlags(i) {
 		e.emitRetPop(int32(uint16(g.Imm)), i)

@@ -17,13 +17,13 @@
 // The way of a block through the files: Engine.Run (jit.go) looks its address up (blocktable.go), or finds it retained
 // (retained.go), or has it made (translate.go, with the state in translation.go): decode.go reads its instructions,
 // sim*.go plan what is simulated, insn.go, memop.go, branch.go, linkage.go and rep.go emit its code by the assembler
-// (asm.go), spilling registers where they need some (spill.go). links.go connects it with others, jumptable_unsafe.go
-// lets indirect jumps find it, and shadowstack_unsafe.go returns. codecache.go and arena_unsafe.go keep it, lists.go
-// what is known of it (packedinsns.go of its instructions), and image.go and imagewriter.go both for the next run,
-// invalidate.go and interrupt.go part it from others, fault.go, trap.go and step.go handle what it cannot do itself,
-// and counters.go makes counts of its counters. callcode.go and totals.go emit what records calls, for calls.go, and
-// xstate.go what loads and stores vectors. answers.go, approximateroutine.go and x87function.go emit what spares a way
-// to Go. purpose.go tells what code is for.
+// (asm.go), spilling registers where they need some (spill.go, away.go). links.go connects it with others,
+// jumptable_unsafe.go lets indirect jumps find it, and shadowstack_unsafe.go returns. codecache.go and arena_unsafe.go
+// keep it, lists.go what is known of it (packedinsns.go of its instructions), and image.go and imagewriter.go both for
+// the next run, invalidate.go and interrupt.go part it from others, fault.go, trap.go and step.go handle what it cannot
+// do itself, and counters.go makes counts of its counters. callcode.go and totals.go emit what records calls, for
+// calls.go, and xstate.go what loads and stores vectors. answers.go, approximateroutine.go and x87function.go emit what
+// spares a way to Go. purpose.go tells what code is for.
 //
 // Host addresses appear as arena offsets: the state block, the counters and the code
 // lie in one mapping and reach each other RIP-relative.

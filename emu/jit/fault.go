@@ -337,21 +337,6 @@ func (e *Engine) restore(t *tb, i, pos int) {
 	}
 }
 
-// restoreAway takes the registers back that are away at arena offset pos.
-func (e *Engine) restoreAway(t *tb, pos int) {
-	var here uint16
-	for _, s := range t.saved() {
-		if s.kind == inPlace && s.holds(pos) {
-			here |= 1 << s.reg
-		}
-	}
-	for _, r := range awayList {
-		if e.away&^here>>r&1 != 0 {
-			e.set(stRegs+8*int(r), e.get(stSpill+8*int(r)))
-		}
-	}
-}
-
 // framesFull reports whether the fault is that of a frame for which there is no room.
 func (e *Engine) framesFull() bool {
 	return e.calls != nil && e.calls.frames.overflowed(e.get(stSigAddr))

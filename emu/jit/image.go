@@ -111,7 +111,7 @@ type exitRecord struct {
 	first, second int32
 	insn          int16
 	kind          exitKind
-	flags         linkFlags
+	flags         exitFlags
 	hasBlock      bool
 }
 

@@ -68,7 +68,7 @@ type exit struct {
 	first, second int32
 	insn          int16 // for exitCarry and exitFalls, how long the run is
 	kind          exitKind
-	flags         linkFlags
+	flags         exitFlags
 }
 
 // site is the arena offset of a link's displacement, stub that of the code with which it leaves.
@@ -149,7 +149,7 @@ type Engine struct {
 	metered        bool  // stMeters count what weights says
 	added          int64 // counters that Executed added up
 	sim            simulation
-	away           uint16 // the guest's registers that are away where blocks begin and end (spill.go)
+	away           uint16 // the guest's registers that are away where blocks begin and end (away.go)
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16

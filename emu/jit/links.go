@@ -4,18 +4,18 @@ package jit
 
 import "iter"
 
-// linkFlags say what kind of link it is.
-type linkFlags uint8
+// exitFlags say what kind of link it is.
+type exitFlags uint8
 
 const (
-	linkBack linkFlags = 1 << iota // it leads backwards: Interrupt breaks it
+	linkBack exitFlags = 1 << iota // it leads backwards: Interrupt breaks it
 	linkCall                       // a CALL on the shadow stack
 	linkNear                       // its instruction ends in the I1 line where its target begins
-	regsAway                       // not of links alone: the guest's registers are as where a block begins (awayRegs)
+	regsAway                       // of links and others: the guest's registers are as where a block begins (away.go)
 )
 
 // when returns f if b holds.
-func (f linkFlags) when(b bool) linkFlags {
+func (f exitFlags) when(b bool) exitFlags {
 	if b {
 		return f
 	}
@@ -23,7 +23,7 @@ func (f linkFlags) when(b bool) linkFlags {
 }
 
 // is reports whether a link is of a kind.
-func (x *exit) is(f linkFlags) bool { return x.flags&f != 0 }
+func (x *exit) is(f exitFlags) bool { return x.flags&f != 0 }
 
 // connect makes the link with a number reach t.
 func (e *Engine) connect(number uint32, t *tb) {

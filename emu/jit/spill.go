@@ -15,80 +15,6 @@ import (
 // reads it or the block ends; where the guest overwrites it first, nothing has to be
 // loaded again.
 
-// Where caches are simulated nearly each block needs two registers. So there two of the guest's that compilers seldom
-// use are away: where a block begins and ends they wait in their slots, and the host has the address of D1's directory
-// in regDirectory, and nothing in regSpare.
-const (
-	regDirectory = x86.R8
-	regSpare     = x86.R9
-)
-
-// awayRegs returns the guest's registers that are away where blocks begin and end.
-func (s *simulation) awayRegs() uint16 {
-	if !s.caches {
-		return 0
-	}
-	return 1<<regDirectory | 1<<regSpare
-}
-
-// beginAway notes that they are, where the block begins.
-func (e *Engine) beginAway() {
-	if e.away != 0 {
-		e.spilled, e.directoryIn = e.away, regDirectory
-	}
-}
-
-// settleRegs makes the guest's registers as they are where blocks begin and end.
-func (e *Engine) settleRegs() {
-	e.reload(^e.away)
-	e.sendAway(e.spilled, e.directoryIn)
-	for _, r := range awayList {
-		if e.away&^e.spilled>>r&1 != 0 {
-			e.nowSpilled(r)
-		}
-	}
-	e.beginAway()
-}
-
-// sendAway emits what sends those away that are not among spilled. directory is the register with the directory's
-// address.
-func (e *Engine) sendAway(spilled uint16, directory x86.Reg) {
-	if e.away == 0 {
-		return
-	}
-	defer e.emitFor(e.emitFor(forFlags))
-	for _, r := range awayList {
-		if spilled>>r&1 == 0 {
-			e.store(stSpill+8*int(r), r)
-		}
-	}
-	if directory != regDirectory {
-		e.load(regDirectory, stD1Directory)
-	}
-}
-
-var awayList = [...]x86.Reg{regSpare, regDirectory}
-
-// giveAway sends the guest's registers away in front of a block that Go enters, takeAway takes them back behind one.
-func (e *Engine) giveAway() {
-	if e.away == 0 {
-		return
-	}
-	for _, r := range awayList {
-		e.set(stSpill+8*int(r), e.get(stRegs+8*int(r)))
-	}
-	e.set(stRegs+8*int(regDirectory), e.get(stD1Directory))
-}
-
-func (e *Engine) takeAway() {
-	if e.away == 0 {
-		return
-	}
-	for _, r := range awayList {
-		e.set(stRegs+8*int(r), e.get(stSpill+8*int(r)))
-	}
-}
-
 // spill frees a register.
 func (e *Engine) spill(r x86.Reg) {
 	if e.spilled>>r&1 == 0 {
@@ -136,18 +62,6 @@ func (e *Engine) unused() (regs uint16) {
 		return e.spilled
 	}
 	return e.spilled &^ (1 << e.directoryIn)
-}
-
-// settleOnExit emits what settleRegs does on a way out of the block, where these are spilled and that register has the
-// directory's address; the rest of the block has them so.
-func (e *Engine) settleOnExit(spilled uint16, directory x86.Reg) {
-	defer e.emitFor(e.emitFor(forFlags))
-	for r := x86.RAX; r <= x86.R15; r++ {
-		if spilled&^e.away>>r&1 != 0 {
-			e.load(r, stSpill+8*int(r))
-		}
-	}
-	e.sendAway(spilled, directory)
 }
 
 // reloadFor makes the registers and flags available that g needs.
@@ -203,23 +117,6 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	}
 	e.spill(best)
 	return best
-}
-
-// spareOr returns a register that has nothing, or r if there is none.
-func (e *Engine) spareOr(r x86.Reg) x86.Reg {
-	if free := e.unused() &^ (1 << x86.RAX); free != 0 {
-		return lowest(free)
-	}
-	return r
-}
-
-// endPlaces notes where registers are at the end of the block.
-func (e *Engine) endPlaces() {
-	for _, r := range awayList {
-		if e.away&^e.spilled>>r&1 != 0 {
-			e.saves(e.spilledAt[r], saved{reg: r, kind: inPlace})
-		}
-	}
 }
 
 // lowest returns the first register of a set that is not empty.

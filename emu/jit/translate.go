@@ -585,6 +585,9 @@ func (e *Engine) emitExit(site int, x exit) {
 	case e.away:
 		x.flags |= regsAway.when(e.away != 0 && x.kind != exitPass) // which comes back here
 	case 0:
+		if x.kind == exitLink {
+			e.mustBeAway()
+		}
 	default:
 		panic("BUG: an exit where some registers are away")
 	}

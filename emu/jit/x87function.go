@@ -86,7 +86,7 @@ func (e *Engine) emitX87Functions() {
 	e.byte(0x48, 0x85, 0xc9) // test rcx, rcx
 	unknown := e.jcc(condE, 0)
 	for r := x86.RBX; r <= x86.R15; r++ {
-		e.store(stSpill+8*int(r), r)
+		e.store(stRegs+8*int(r), r) // which no exit looks at
 	}
 	e.leaRIP(x86.RBP, 0)
 	e.load(x86.RSP, stHostSP)
@@ -96,7 +96,7 @@ func (e *Engine) emitX87Functions() {
 	e.byte(0xff, 0xe0) // jmp rax
 
 	for r := x86.RBX; r <= x86.R15; r++ {
-		e.load(r, stSpill+8*int(r))
+		e.load(r, stRegs+8*int(r))
 	}
 	e.byte(0x85, 0xc0) // test eax, eax
 	known := e.jcc(condNE, 0)

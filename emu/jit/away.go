@@ -1,0 +1,126 @@
+//go:build linux && amd64
+
+package jit
+
+import "github.com/cgemu/cgemu/emu/x86"
+
+// Where caches are simulated nearly each block needs two registers. So there two of the guest's, which compilers seldom
+// use, are away: where a block begins and ends they wait in their slots, as if spilled (spill.go), and the host has the
+// address of D1's directory in one and nothing in the other. A block that uses them loads them, and they are in place
+// until it needs the host's, or ends. Go sees all registers in theirs: it sends these away in front of a block, and
+// takes them back behind an exit that says regsAway. Code that Go comes back to in the midst of a block has its
+// registers as they were.
+const (
+	regDirectory = x86.R8
+	regSpare     = x86.R9
+)
+
+var awayList = [...]x86.Reg{regSpare, regDirectory}
+
+// awayRegs returns the guest's registers that are away where blocks begin and end.
+func (s *simulation) awayRegs() (regs uint16) {
+	if s.caches {
+		regs = 1<<regDirectory | 1<<regSpare
+	}
+	return regs
+}
+
+// giveAway sends them away in front of a block that Go enters, takeAway takes them back.
+func (e *Engine) giveAway() {
+	if e.away == 0 {
+		return
+	}
+	for _, r := range awayList {
+		e.set(stSpill+8*int(r), e.get(stRegs+8*int(r)))
+	}
+	e.set(stRegs+8*int(regDirectory), e.get(stD1Directory))
+}
+
+func (e *Engine) takeAway() { e.takeBack(e.away) }
+
+func (e *Engine) takeBack(regs uint16) {
+	for _, r := range awayList {
+		if regs>>r&1 != 0 {
+			e.set(stRegs+8*int(r), e.get(stSpill+8*int(r)))
+		}
+	}
+}
+
+// restoreAway takes back those that are not in place at arena offset pos of t.
+func (e *Engine) restoreAway(t *tb, pos int) {
+	regs := e.away
+	for _, s := range t.saved() {
+		if s.kind == inPlace && s.holds(pos) {
+			regs &^= 1 << s.reg
+		}
+	}
+	e.takeBack(regs)
+}
+
+// beginAway notes that they are away.
+func (e *Engine) beginAway() {
+	if e.away != 0 {
+		e.spilled, e.directoryIn = e.away, regDirectory
+	}
+}
+
+// settleRegs makes the guest's registers as they are where blocks begin and end.
+func (e *Engine) settleRegs() {
+	e.reload(^e.away)
+	e.sendAway(e.spilled, e.directoryIn)
+	e.endPlaces()
+	e.beginAway()
+}
+
+// mustBeAway is called where another block goes on.
+func (e *Engine) mustBeAway() {
+	if e.away&^e.spilled != 0 {
+		panic("BUG: registers are in place that blocks expect to be away")
+	}
+}
+
+// settleOnExit emits what settleRegs does on a way out of the block, where these are spilled and that register has the
+// directory's address; the rest of the block has them so.
+func (e *Engine) settleOnExit(spilled uint16, directory x86.Reg) {
+	defer e.emitFor(e.emitFor(forFlags))
+	for r := x86.RAX; r <= x86.R15; r++ {
+		if spilled&^e.away>>r&1 != 0 {
+			e.load(r, stSpill+8*int(r))
+		}
+	}
+	e.sendAway(spilled, directory)
+}
+
+// sendAway emits what sends those away that are not among spilled. directory is the register with the directory's
+// address.
+func (e *Engine) sendAway(spilled uint16, directory x86.Reg) {
+	if e.away == 0 {
+		return
+	}
+	defer e.emitFor(e.emitFor(forFlags))
+	for _, r := range awayList {
+		if spilled>>r&1 == 0 {
+			e.store(stSpill+8*int(r), r)
+		}
+	}
+	if directory != regDirectory {
+		e.load(regDirectory, stD1Directory)
+	}
+}
+
+// endPlaces notes that those in place are no longer.
+func (e *Engine) endPlaces() {
+	for _, r := range awayList {
+		if e.away&^e.spilled>>r&1 != 0 {
+			e.nowSpilled(r)
+		}
+	}
+}
+
+// spareOr returns a register that has nothing, or r if there is none.
+func (e *Engine) spareOr(r x86.Reg) x86.Reg {
+	if free := e.unused() &^ (1 << x86.RAX); free != 0 {
+		return lowest(free)
+	}
+	return r
+}
