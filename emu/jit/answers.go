@@ -86,14 +86,17 @@ func (e *Engine) emitAnswerRoutines() {
 	e.load(x86.RDX, stTimeBefore)
 	e.byte(0x48, 0x85, 0xd2) // test rdx, rdx
 	unknown = append(unknown, e.jcc(condE, 0))
-	for i := range meters {
-		e.byte(0x48, 0x03) // add rdx, [meter]
-		e.rip(x86.RDX, stMeters+8*i, 0)
+	e.store(slotTmp2, x86.RAX)
+	e.load(x86.RAX, stMeters)
+	for i := 1; i < meters; i++ { // two sums, so that one need not wait for the other
+		e.addSlot([2]x86.Reg{x86.RAX, x86.RDX}[i%2], stMeters+8*i)
 	}
-	e.store(slotTmp2, x86.RDX)
+	e.aluRR(aluADD, x86.RDX, x86.RAX)
+	e.store(slotC, x86.RDX)
+	e.load(x86.RAX, slotTmp2)
 	e.restoreFlags()
-	e.op32(opMovLoad, x86.RAX, slotTmp2)
-	e.op32(opMovLoad, x86.RDX, slotTmp2+4)
+	e.op32(opMovLoad, x86.RAX, slotC)
+	e.op32(opMovLoad, x86.RDX, slotC+4)
 	e.jmpTo(slotTmp)
 
 	for _, site := range unknown {
