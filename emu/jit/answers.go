@@ -37,6 +37,7 @@ func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
 func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	routine, lanes := e.answerRoutine(g)
 	if routine == 0 {
+		e.settleRegs()
 		e.emitExit(e.jmp(0), x)
 		return
 	}

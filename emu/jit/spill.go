@@ -78,6 +78,8 @@ func (e *Engine) reloadFor(g *ginsn) {
 		default:
 			e.settleRegs()
 		}
+	case guest.Emulated: // emitEmulated sends them away
+		e.reload(g.GPRRead | ^e.away)
 	default:
 		e.reload(0xffff)
 	}
