@@ -34,6 +34,11 @@ var geometries = []cachesim.Config{
 	{I1: geometry(1024, 16, 64), D1: geometry(1024, 16, 64), LL: geometry(1024, 16, 64)},
 	{I1: geometry(65536, 4, 256), D1: geometry(65536, 4, 256), LL: geometry(262144, 16, 256)},
 	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(65536, 8, 32)},
+	// LL keeps the order of more than 16 ways, and the numbers of more than 254, in another way.
+	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(69632, 17, 64)},
+	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(130048, 254, 64)},
+	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(130560, 255, 64)},
+	{I1: geometry(4096, 8, 64), D1: geometry(4096, 8, 64), LL: geometry(65536, 1024, 64)},
 }
 
 func geometry(size, assoc, line int) cachesim.Geometry {

@@ -8,8 +8,8 @@ import "github.com/cgemu/cgemu/emu/x86"
 // use, are away: where a block begins and ends they wait in their slots, as if spilled (spill.go), and the host has the
 // address of D1's directory in one and nothing in the other. A block that uses them loads them, and they are in place
 // until it needs the host's, or ends. Go sees all registers in theirs: it sends these away in front of a block, and
-// takes them back behind an exit that says regsAway. Code that Go comes back to in the midst of a block has its
-// registers as they were.
+// takes them back behind an exit that says regsAway; if generated code goes on behind that exit, they are sent away
+// again. Behind a fault that the guest is not to know of all registers are as they were.
 const (
 	regDirectory = x86.R8
 	regSpare     = x86.R9
@@ -25,7 +25,7 @@ func (s *simulation) awayRegs() (regs uint16) {
 	return regs
 }
 
-// giveAway sends them away in front of a block that Go enters, takeAway takes them back.
+// giveAway sends them away where Go enters generated code that has them so, takeAway takes them back.
 func (e *Engine) giveAway() {
 	if e.away == 0 {
 		return
@@ -108,7 +108,7 @@ func (e *Engine) sendAway(spilled uint16, directory x86.Reg) {
 	}
 }
 
-// endPlaces notes that those in place are no longer.
+// endPlaces notes that what was in place is away from here on.
 func (e *Engine) endPlaces() {
 	for _, r := range awayList {
 		if e.away&^e.spilled>>r&1 != 0 {
@@ -117,9 +117,12 @@ func (e *Engine) endPlaces() {
 	}
 }
 
-// spareOr returns a register that has nothing, or r if there is none.
+// spares returns registers that have nothing; RAX may have the flags.
+func (e *Engine) spares() uint16 { return e.unused() &^ (1 << x86.RAX) }
+
+// spareOr returns one of them, or r if there is none.
 func (e *Engine) spareOr(r x86.Reg) x86.Reg {
-	if free := e.unused() &^ (1 << x86.RAX); free != 0 {
+	if free := e.spares(); free != 0 {
 		return lowest(free)
 	}
 	return r

@@ -55,6 +55,8 @@ var usesOfAway = []string{
 	"f0 4c 0f b1 0f                         # lock cmpxchg [rdi], r9",
 	"c4 c2 70 f2 c0                         # andn eax, ecx, r8d",
 	"57 b9 05 00 00 00 f3 aa 5f             # push rdi; mov ecx, 5; rep stosb; pop rdi",
+	// mov r9, rdi; stc; call over; bswap r9; lea of all registers but RAX; setc al; pop rdx
+	"49 89 f9 f9 e8 00 00 00 00 49 0f c9 48 8d 14 0a 48 8d 1b 48 8d 6d 00 48 8d 36 48 8d 3f 4d 8d 00 4d 8d 12 4d 8d 1b 4d 8d 24 24 4d 8d 6d 00 4d 8d 36 4d 8d 3f 0f 92 c0 5a",
 	"0f 31                                  # rdtsc",
 	"31 c0 0f a2 49 89 f8                   # xor eax, eax; cpuid; mov r8, rdi",
 	"d9 e8 d9 fe dd d8                      # fld1; fsin; fstp st0",

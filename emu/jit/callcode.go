@@ -132,7 +132,7 @@ func (e *Engine) emitCountJump(i int) {
 	defer e.swap()
 	e.link(site, e.pos)
 	x, number := e.newExit()
-	*x = exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i), first: int32(retry), second: int32(cache)}
+	*x = exit{kind: exitJumpArc, rip: pc, t: e.t, insn: int16(i), first: int32(retry), second: int32(cache), flags: regsAway}
 	failed := e.emitCachedArc(uint32(number))
 	e.loadAt(x86.RDX, regTable, 16)
 	e.store(counterOff+8*cache, regTarget)

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -240,36 +241,55 @@ func TestTooManyFrames(t *testing.T) {
 	defer func(room uintptr) { frameRoom = room }(frameRoom)
 	frameRoom = 64 << 10
 	for _, code := range []string{"e8fbffffff # call 0", "ffd0 # call rax", "e80b000000 # call 10"} {
-		for _, model := range []string{"v3", "v4"} { // totals in a register where the host has AVX-512, and in memory
+		for _, model := range []string{"v3", "v4", "v3, simulating"} { // totals in a register where the host has AVX-512, and in memory
 			cfg := emu.Config{Function: sixteen}
+			name, _, simulates := strings.Cut(model, ",")
+			if simulates {
+				cfg.Caches, cfg.Branches, cfg.Events = simulating.Caches, simulating.Branches, simulating.Events
+			}
 			var err error
-			cfg.Model, err = emu.ModelByName(model)
+			cfg.Model, err = emu.ModelByName(name)
 			require.NoError(t, err)
 			m := newMachineWith(t, cfg, code)
+			m.cpu.Regs[emu.R8], m.cpu.Regs[emu.R9] = 8, 9
 			m.poke(codeAt+0x10, "ffe3")       // jmp rbx
 			m.poke(codeAt+0x20, "e8ebffffff") // call 10
 			m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RBX] = uint64(codeAt), uint64(codeAt+0x20)
 			stop := m.run(emu.StopFault)
 			require.Contains(t, stop.Fault.Unsupported, "a call graph with more than 4096 active functions", code)
 			require.Contains(t, []emu.Addr{codeAt, codeAt + 0x20}, m.cpu.RIP)
+			require.Equal(t, []uint64{8, 9}, m.cpu.Regs[emu.R8:emu.R9+1])
 		}
 	}
 }
 
-// TestTooManyArcs has more pairs of places than there is room for.
+// TestTooManyArcs has more pairs of places than there is room for: those of calls, and of jumps where these are counted.
 func TestTooManyArcs(t *testing.T) {
 	defer func(room int) { sumsRoom = room }(sumsRoom)
-	sumsRoom = 16 << 10
-	m := newMachineWith(t, emu.Config{Function: sixteen}, `
+	jumps := "488d3d09000000 ffe7" + strings.Repeat("90", 7) // lea rdi, [10]; 7: jmp rdi
+	for at := 0x10; at < 0x1f00; at += 0x10 {
+		jumps += fmt.Sprintf("4883c710 e9%08x", bits.ReverseBytes32(uint32(7-(at+9)))) + strings.Repeat("90", 7) // add rdi, 16; jmp 7
+	}
+	for _, code := range []string{jumps, `
 		488d3d09000000 # lea rdi, [10]
 		ffd7           # 7: call rdi
 		48ffc7         # inc rdi
 		ebf9           # jmp 7
-		90 90
-	`+strings.Repeat("c3", 0x400)) // 10: many functions
-	stop := m.run(emu.StopFault)
-	require.Contains(t, stop.Fault.Unsupported, "a call graph of more than 16 KiB")
-	require.NotEmpty(t, m.arcs())
+		90 90` + strings.Repeat("c3", 0x1e00), // 10: many functions
+	} {
+		for name, cfg := range map[string]emu.Config{"Ir": {}, "simulating": simulating} {
+			cfg.Function, cfg.Jumps = sixteen, code == jumps
+			m := newMachineWith(t, cfg, code)
+			for arcs := range 8 { // whatever comes up last
+				sumsRoom = 8 * (2*maxBlock + 100 + arcs) * m.calls.Width()
+				m.cpu.RIP, m.cpu.Regs[emu.R8], m.cpu.Regs[emu.R9] = codeAt, 8, 9
+				stop := m.run(emu.StopFault)
+				require.Contains(t, stop.Fault.Unsupported, "a call graph of more than", name)
+				require.Equal(t, []uint64{8, 9}, m.cpu.Regs[emu.R8:emu.R9+1], name)
+			}
+			require.NotEmpty(t, m.arcs())
+		}
+	}
 }
 
 // TestKeptArcs calls functions that lie next to each other from one place, in turn, and jumps to them from another: all

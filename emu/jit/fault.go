@@ -343,6 +343,7 @@ func (e *Engine) framesFull() bool {
 }
 
 func (e *Engine) tooManyFrames() *emu.Stop {
+	e.takeAway()
 	return stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph with more than %d active functions,", e.calls.frames.size/frameSize)})
 }
 

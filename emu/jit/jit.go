@@ -150,6 +150,7 @@ type Engine struct {
 	added          int64 // counters that Executed added up
 	sim            simulation
 	away           uint16 // the guest's registers that are away where blocks begin and end (away.go)
+	tookAway       bool   // whether the last exit had them so
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16
@@ -535,6 +536,9 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 		return 0, stopFault(emu.Fault{Vector: emu.VecUD, Unsupported: fmt.Sprintf("a call graph of more than %d KiB,", sumsRoom>>10)})
 	}
 	if at != 0 {
+		if e.tookAway {
+			e.giveAway()
+		}
 		return at, nil
 	}
 	e.set(stX87, x87Away) // the block loads it if need be
@@ -643,7 +647,7 @@ func (e *Engine) enter(at int) {
 // is when it stops.
 func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	x := e.exitAt(int(uint32(e.get(stExit))))
-	if x.is(regsAway) {
+	if e.tookAway = x.is(regsAway); e.tookAway {
 		e.takeAway()
 	}
 	switch x.kind {

@@ -41,7 +41,7 @@ func (e *Engine) constant(a emu.Addr) bool {
 // where they are simulated.
 func (e *Engine) linksCalls() bool { return !e.predicts() && !e.details() }
 
-// linkedJump returns where g leads if that is such a jump, and a link whatever happens.
+// linkedJump returns where g leads if that is such a jump, by a word that does not change as long as the block is good.
 func (e *Engine) linkedJump(g *ginsn) (to emu.Addr, ok bool) {
 	if e.calls != nil || g.Flow != x86.FlowJmpInd {
 		return 0, false
@@ -50,8 +50,8 @@ func (e *Engine) linkedJump(g *ginsn) (to emu.Addr, ok bool) {
 	return to, ok && !unboundAt(g, to) && e.constant(wordOf(g))
 }
 
-// entryLeadsTo returns where the entry of a linkage table at a leads, if there is one and its jump is a link whatever
-// happens. The block depends on it then.
+// entryLeadsTo returns where the entry of a linkage table at a leads, if there is one whose jump is such a one. The
+// block depends on both then.
 func (e *Engine) entryLeadsTo(a emu.Addr) (to emu.Addr, ok bool) {
 	g := &e.examined
 	for range maxLinkage {

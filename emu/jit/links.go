@@ -4,7 +4,7 @@ package jit
 
 import "iter"
 
-// exitFlags say what kind of link it is.
+// exitFlags say what kind of link an exit is, and what is so where it is taken.
 type exitFlags uint8
 
 const (
@@ -22,7 +22,7 @@ func (f exitFlags) when(b bool) exitFlags {
 	return 0
 }
 
-// is reports whether a link is of a kind.
+// is reports whether an exit has one of some flags.
 func (x *exit) is(f exitFlags) bool { return x.flags&f != 0 }
 
 // connect makes the link with a number reach t.

@@ -212,7 +212,7 @@ func newSimulation(cfg *emu.Config, avx512 bool) (s simulation) {
 		s.clockInVector = avx512
 		s.i1, end = newLineCache(cfg.Caches.I1, end)
 		s.d1.stampedCache, end = newStampedCache(cfg.Caches.D1, end)
-		s.ll, end = newLastCache(cfg.Caches.LL, (end+63)&^63)
+		s.ll, end = newLastCache(cfg.Caches.LL, end)
 		s.maxRef = min(s.i1.line, s.d1.line, s.ll.line)
 	}
 	if cfg.Branches {

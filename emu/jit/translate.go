@@ -450,7 +450,7 @@ func (e *Engine) emitCountLeavingFlags(counter int, r x86.Reg) {
 		}
 		return
 	}
-	if e.unused()>>r&1 != 0 {
+	if e.spares()>>r&1 != 0 {
 		e.emitCount(counter, r)
 		return
 	}
@@ -583,7 +583,7 @@ func (e *Engine) padBackwardSite(opcode int, target emu.Addr) {
 func (e *Engine) emitExit(site int, x exit) {
 	switch e.away & e.spilled {
 	case e.away:
-		x.flags |= regsAway.when(e.away != 0 && x.kind != exitPass) // which comes back here
+		x.flags |= regsAway
 	case 0:
 		if x.kind == exitLink {
 			e.mustBeAway()
