@@ -1,11 +1,10 @@
 // Package jit is the engine for amd64 Linux hosts: it translates guest code to
 // host code of the same instruction set.
 //
-// Guest registers live in the host registers of the same name, RSP included (but for
-// two where caches are simulated: away.go), and instructions are copied. What changes: a memory operand gets a GS prefix, GS base being
-// the host address of guest address 0; pushes, pops, calls and returns are written
-// out, since the host's would use RSP as a host address; direct branches are chained,
-// indirect ones go through a table that has an entry for every guest address;
+// Guest registers live in the host registers of the same name, RSP included (but for two where caches are simulated:
+// away.go), and instructions are copied. What changes: a memory operand gets a GS prefix, GS base being the host
+// address of guest address 0; pushes, pops, calls and returns are written out, since the host's would use RSP as a host
+// address; direct branches are chained, indirect ones go through a table that has an entry for every guest address;
 // instructions whose result depends on the host are emulated in Go.
 //
 // Each block counts its entries, and its side exits where it goes on past a
