@@ -282,6 +282,9 @@ static int isDirectory(uint64_t fd) {
 	return call(SYS_fstat, a) == 0 && S_ISDIR(st.st_mode);
 }
 
+// unreadable reports whether memory with a protection can be executed alone: on CPUs with protection keys it cannot be read then.
+static int unreadable(uint64_t prot) { return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC; }
+
 // unfit reports whether a call makes others depend on time, the machine or other processes.
 static int unfit(long nr, const uint64_t *a) {
 	switch (nr) {
@@ -318,7 +321,10 @@ static int unfit(long nr, const uint64_t *a) {
 	case SYS_fcntl:
 		return (int)a[1] == F_SETFL && a[2] & O_DIRECT;
 	case SYS_mmap: // which sizes of huge pages there are; MAP_DROPPABLE, which is of Linux 6.11
-		return a[3] & MAP_HUGETLB || (a[3] & MAP_TYPE) == 8;
+		return a[3] & MAP_HUGETLB || (a[3] & MAP_TYPE) == 8 || unreadable(a[2]);
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		return unreadable(a[2]);
 	case SYS_fallocate: // FALLOC_FL_WRITE_ZEROES, which is of Linux 6.17
 		return ((unsigned)a[1] & ~FALLOC_FL_KEEP_SIZE) == 0x80;
 	case SYS_lseek: // a directory's end, and where it has data, are up to its file system
