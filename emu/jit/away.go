@@ -4,36 +4,46 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// Where caches are simulated nearly each block needs two registers. So there two of the guest's, which compilers seldom
-// use, are away: where a block begins and ends they wait in their slots, as if spilled (spill.go), and the host has the
-// address of D1's directory in one and nothing in the other. A block that uses them loads them, and they are in place
-// until it needs the host's, or ends. Go sees all registers in theirs: it sends these away in front of a block, and
-// takes them back behind an exit that says regsAway; if generated code goes on behind that exit, they are sent away
-// again. Behind a fault that the guest is not to know of all registers are as they were.
+// Where caches are simulated nearly each block needs two registers, and where calls are recorded each call and return
+// needs one. So there the guest's that compilers use least are away: where a block begins and ends they wait in their
+// slots, as if spilled (spill.go). The host has nothing in one, and, with caches, the address of D1's directory in the
+// other. A block that uses them loads them, and they are in place until it needs the host's, or ends. Go sees all
+// registers in theirs: it sends these away in front of a block, and takes them back behind an exit that says regsAway;
+// if generated code goes on behind that exit, they are sent away again. Behind a fault that the guest is not to know of
+// all registers are as they were.
+//
+// They are those that lookups work with, too, which then have little to save.
 const (
-	regDirectory = x86.R8
-	regSpare     = x86.R9
+	regDirectory = regTable
+	regSpare     = regTarget
 )
 
 var awayList = [...]x86.Reg{regSpare, regDirectory}
 
-// awayRegs returns the guest's registers that are away where blocks begin and end.
-func (s *simulation) awayRegs() (regs uint16) {
-	if s.caches {
-		regs = 1<<regDirectory | 1<<regSpare
+// awayRegs returns the guest's registers that are away where blocks begin and end, if calls are recorded or not.
+func (s *simulation) awayRegs(calls bool) uint16 {
+	switch {
+	case s.caches:
+		return 1<<regDirectory | 1<<regSpare
+	case calls:
+		return 1 << regSpare
 	}
-	return regs
+	return 0
 }
+
+// isAway reports whether a register is.
+func (e *Engine) isAway(r x86.Reg) bool { return e.away>>r&1 != 0 }
 
 // giveAway sends them away where Go enters generated code that has them so, takeAway takes them back.
 func (e *Engine) giveAway() {
-	if e.away == 0 {
-		return
-	}
 	for _, r := range awayList {
-		e.set(stSpill+8*int(r), e.get(stRegs+8*int(r)))
+		if e.isAway(r) {
+			e.set(stSpill+8*int(r), e.get(stRegs+8*int(r)))
+		}
 	}
-	e.set(stRegs+8*int(regDirectory), e.get(stD1Directory))
+	if e.isAway(regDirectory) {
+		e.set(stRegs+8*int(regDirectory), e.get(stD1Directory))
+	}
 }
 
 func (e *Engine) takeAway() { e.takeBack(e.away) }
@@ -60,7 +70,10 @@ func (e *Engine) restoreAway(t *tb, pos int) {
 // beginAway notes that they are away.
 func (e *Engine) beginAway() {
 	if e.away != 0 {
-		e.spilled, e.directoryIn = e.away, regDirectory
+		e.spilled = e.away
+	}
+	if e.isAway(regDirectory) {
+		e.directoryIn = regDirectory
 	}
 }
 
@@ -94,16 +107,13 @@ func (e *Engine) settleOnExit(spilled uint16, directory x86.Reg) {
 // sendAway emits what sends those away that are not among spilled. directory is the register with the directory's
 // address.
 func (e *Engine) sendAway(spilled uint16, directory x86.Reg) {
-	if e.away == 0 {
-		return
-	}
 	defer e.emitFor(e.emitFor(forFlags))
 	for _, r := range awayList {
-		if spilled>>r&1 == 0 {
+		if e.away&^spilled>>r&1 != 0 {
 			e.store(stSpill+8*int(r), r)
 		}
 	}
-	if directory != regDirectory {
+	if e.isAway(regDirectory) && directory != regDirectory {
 		e.load(regDirectory, stD1Directory)
 	}
 }

@@ -170,12 +170,19 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	e.emitCallLink(site, target)
 }
 
-// saveBias saves regBias for a CALL, if that needs it, and returns since where it is saved.
+// saveBias saves regBias for a CALL or RET on a shadow stack that does not lie near, if it is the guest's there, and
+// returns since where it is saved; giveBackBias gives it back.
 func (e *Engine) saveBias() (from int) {
-	if !e.near || e.calls != nil {
+	if !e.near && !e.isAway(regBias) {
 		e.store(stSavedBias, regBias)
 	}
 	return e.pos
+}
+
+func (e *Engine) giveBackBias() {
+	if !e.near && !e.isAway(regBias) {
+		e.load(regBias, stSavedBias)
+	}
 }
 
 // emitCallFrom executes the host's CALL, with regBias saved since from, and emits the return site. It returns the site
@@ -186,10 +193,6 @@ func (e *Engine) emitCallFrom(from int, ret emu.Addr, arc int) (site int) {
 		e.emitReturnSite(ret, arc)
 		e.saved(from, regBias, stSavedBias, 0)
 		return site
-	}
-	if e.calls != nil {
-		e.load(regBias, stSavedBias)
-		e.saved(from, regBias, stSavedBias, 0)
 	}
 	site = e.emitShadowCall(x86.NoReg)
 	e.emitReturnSite(ret, arc)
@@ -219,9 +222,7 @@ func (e *Engine) emitReturnSite(ret emu.Addr, arc int) {
 		e.emitRecordedReturn(ret, arc)
 		return
 	}
-	if !e.near {
-		e.load(regBias, stSavedBias)
-	}
+	e.giveBackBias()
 	if ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0 {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
 		e.u32(uint32(ret))
@@ -283,8 +284,14 @@ func (e *Engine) emitCheckedReturn(ret emu.Addr) {
 // it and regTable.
 func (e *Engine) emitIndirect(g *ginsn) {
 	defer e.emitFor(e.emitFor(forLookups))
-	e.store(slotTarget, regTarget)
 	from := e.pos
+	if e.spilled>>regTarget&1 == 0 {
+		e.store(slotTarget, regTarget)
+		from = e.pos
+		if e.isAway(regTarget) {
+			e.nowSpilled(regTarget)
+		}
+	}
 	switch {
 	case g.Kind == guest.CallNoRedir:
 		e.movRR(regTarget, x86.RAX)
@@ -301,7 +308,15 @@ func (e *Engine) emitIndirect(g *ginsn) {
 		e.opGuest(opMovLoad, regTarget, e.resolve(g, x86.NoReg), true)
 	}
 	e.saved(from, regTarget, slotTarget, 0)
-	e.store(slotTable, regTable)
+	if e.spilled>>regTable&1 == 0 {
+		e.store(slotTable, regTable)
+		if e.isAway(regTable) {
+			e.nowSpilled(regTable)
+		}
+	}
+	if e.isAway(regDirectory) {
+		e.directoryIn = regDirectory // as good as: what is looked up loads it
+	}
 	e.settleRegs()
 }
 
@@ -404,6 +419,8 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 	case e.near && e.spare:
 		e.byte(prefixGS)
 		e.vloadLowAt(vecScratch, x86.RSP, e.pendingRSP)
+	case e.isAway(regBias):
+		e.loadGuest(regBias, x86.RSP, e.pendingRSP)
 	default:
 		e.store(stSavedBias, regBias)
 		from = e.pos
@@ -425,11 +442,15 @@ func (e *Engine) emitRet(g *ginsn, i int) {
 // emitRetPop translates a rare RET, which pops n bytes more, and looks its target up. Flags stay.
 func (e *Engine) emitRetPop(n int32, i int) {
 	e.flushRSP()
-	e.store(slotTarget, regTarget)
+	if !e.isAway(regTarget) {
+		e.store(slotTarget, regTarget)
+	}
 	from := e.pos
 	e.loadGuest(regTarget, x86.RSP, 0)
 	e.saved(from, regTarget, slotTarget, 0)
-	e.store(slotTable, regTable)
+	if !e.isAway(regTable) {
+		e.store(slotTable, regTable)
+	}
 	e.lea(x86.RSP, x86.RSP, 8+n)
 	looks := uint64(fromReturn)
 	if e.calls != nil {

@@ -409,13 +409,9 @@ func (e *Engine) emitMissFrom() {
 }
 
 // emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the
-// return address, and regBias waits in stSavedBias, unless the shadow stack lies near.
+// return address.
 func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
-	if e.near {
-		e.store(stSavedBias, regBias)
-		defer func(from int) { e.saved(from, regBias, stSavedBias, 0) }(e.pos)
-	}
 	var r recordedReturn
 	if dead {
 		e.byte(prefixGS, 0x48, 0x81, 0x7c, 0x24, 0xf8) // cmp qword gs:[rsp-8], ret
@@ -446,7 +442,6 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 		e.load(x86.RCX, slotA)
 	}
 	e.emitPopFrame(arc, dead)
-	e.load(regBias, stSavedBias)
 	e.emitJump(ret)
 	e.returns = append(e.returns, r)
 }
@@ -507,7 +502,6 @@ func (e *Engine) emitReturnsDue() {
 			e.link(unlike, e.pos)
 		}
 		e.link(r.astray, e.pos)
-		e.load(regBias, stSavedBias)
 		e.jmp(e.stubs.mismatch)
 	}
 }
@@ -525,7 +519,6 @@ func (e *Engine) emitCallRoutines() {
 	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 1+callgraph.Jumped)
 	jumped := e.short(opJRCXZ)
 	e.load(x86.RCX, slotA)
-	e.load(regBias, stSavedBias)
 	e.jmp(e.stubs.mismatch)
 	e.patchShort(jumped)
 	e.load(x86.RCX, slotA)

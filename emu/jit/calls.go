@@ -197,7 +197,7 @@ func (e *Engine) origin() emu.Addr {
 
 // newJumpArc finds the arc of the indirect jump that x leaves in front of, where jumps are counted.
 func (e *Engine) newJumpArc(x *exit) {
-	target := e.get(stRegs + 8*int(regTarget))
+	target := e.target
 	arc := e.calls.JumpArc(x.rip, emu.Addr(target))
 	e.set(counterOff+8*x.cache(), target)
 	e.set(counterOff+8*x.cache()+8, arc)

@@ -151,6 +151,7 @@ type Engine struct {
 	sim            simulation
 	away           uint16 // the guest's registers that are away where blocks begin and end (away.go)
 	tookAway       bool   // whether the last exit had them so
+	target         uint64 // what was in regTarget there
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16
@@ -243,7 +244,7 @@ func newEngine(m *mem.Space, cfg emu.Config, avx512 bool, lowPlace func(size int
 	}
 	cfg.Events |= emu.Events(emu.Ir)
 	e := &Engine{
-		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim, away: sim.awayRegs(),
+		arena: a, hostAVX512: avx512, lacks: lacking(avx512), directory: directoryAt(), before: emu.NewCPU(), pages: map[emu.Addr][]*tb{}, marks: map[emu.Addr]bool{}, behindPOPF: map[emu.Addr]bool{}, sim: sim, away: sim.awayRegs(cfg.Function != nil),
 		peeks: newPeeks(minPeeks), sums: map[emu.Addr]pageSum{}, lists: &lists{}, decoded: make([]*ginsn, 1), translation: translation{block: make([]ginsn, 0, maxBlock+1)},
 	}
 	e.codeCaches[emu.CountAll] = first
@@ -538,6 +539,7 @@ func (e *Engine) entryAt(c *emu.CPU, rip emu.Addr) (at int, stop *emu.Stop) {
 	if at != 0 {
 		if e.tookAway {
 			e.giveAway()
+			e.set(stRegs+8*int(regTarget), e.target)
 		}
 		return at, nil
 	}
@@ -647,6 +649,7 @@ func (e *Engine) enter(at int) {
 // is when it stops.
 func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 	x := e.exitAt(int(uint32(e.get(stExit))))
+	e.target = e.get(stRegs + 8*int(regTarget))
 	if e.tookAway = x.is(regsAway); e.tookAway {
 		e.takeAway()
 	}
@@ -673,7 +676,7 @@ func (e *Engine) leave(c *emu.CPU) (emu.Addr, *emu.Stop) {
 		e.resume = x.resume()
 		return x.rip, nil
 	case exitPass:
-		e.told(e.calls.Flow, x.rip, emu.Addr(e.get(stRegs+8*int(regTarget))))
+		e.told(e.calls.Flow, x.rip, emu.Addr(e.target))
 		e.resume = x.resume()
 		return x.rip, nil
 	case exitCrossed:
@@ -770,8 +773,14 @@ func (e *Engine) emitIndirectEntry(pc emu.Addr) int {
 	if e.calls != nil {
 		e.emitReceived(pc)
 	}
-	e.load(regTarget, slotTarget)
-	e.load(regTable, slotTable)
+	for _, r := range awayList {
+		switch {
+		case !e.isAway(r):
+			e.load(r, stSpill+8*int(r))
+		case r == regDirectory:
+			e.load(r, stD1Directory)
+		}
+	}
 	return at
 }
 
@@ -779,8 +788,6 @@ func (e *Engine) emitIndirectEntry(pc emu.Addr) int {
 func (e *Engine) emitCalledEntry() int {
 	at := e.pos
 	e.emitOffShadow(regBias)
-	if !e.near {
-		e.load(regBias, stSavedBias)
-	}
+	e.giveBackBias()
 	return at
 }

@@ -212,12 +212,14 @@ func (e *Engine) emitLinkedCall(i int) {
 	defer e.emitFor(e.emitFor(forCalls))
 	g, call := &e.block[i], e.t.lastOwn()
 	to, _ := e.linkageOf(g)
+	e.settleRegs()
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
 	e.emitDirectCall(call, to, true)
 }
 
 // emitLinkedCallInd translates call i through a word that leads to to.
 func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
+	e.settleRegs()
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
 	e.emitPushReturn(g.Next())
 	e.emitDirectCall(i, to, false)

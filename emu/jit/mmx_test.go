@@ -20,9 +20,9 @@ import (
 // onLesserHost gives m an engine for a host without AVX-512, with what generated code keeps in MMX or in memory.
 func (m *machine) onLesserHost(mmx bool) {
 	m.t.Helper()
+	require.NoError(m.t, m.Close()) // its shadow stack's place is free
 	e, err := NewWithoutAVX512(m.mem, m.Config)
 	require.NoError(m.t, err)
-	require.NoError(m.t, m.Close())
 	m.t.Cleanup(func() { e.Close() })
 	m.mem.OnInvalidate(e.Invalidate)
 	m.Engine = e

@@ -107,9 +107,9 @@ const (
 
 // Spill slots by use. An expansion that needs registers saves them here.
 const (
-	slotTarget = stSlots + 0x00 // lookups: the guest's regTarget
-	slotTable  = stSlots + 0x08 // lookups: the guest's regTable
-	slotA      = stSlots + 0x10 // scratch of one instruction
+	slotTarget = stSpill + 8*int(regTarget) // lookups: the guest's regTarget
+	slotTable  = stSpill + 8*int(regTable)  // lookups: the guest's regTable
+	slotA      = stSlots + 0x10             // scratch of one instruction
 	slotB      = stSlots + 0x18
 	slotC      = stSlots + 0x20
 	slotTmp    = stSlots + 0x28 // values, not registers
