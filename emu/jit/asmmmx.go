@@ -14,6 +14,7 @@ const (
 	opMOVQTo    = 0x6e
 	opMOVQFrom  = 0x7e
 	opPADDQ     = 0xd4
+	opPSUBQ     = 0xfb
 	opPSRLQ     = 0x73
 )
 

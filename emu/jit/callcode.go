@@ -340,7 +340,7 @@ func (k *calls) receivedSize() int {
 	switch {
 	case !k.receivesInline():
 	case k.registers != nil:
-		called = 79
+		called = 75
 	case k.lanes:
 		called = 88
 	default:

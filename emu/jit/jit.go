@@ -149,9 +149,10 @@ type Engine struct {
 	metered        bool  // stMeters count what weights says
 	added          int64 // counters that Executed added up
 	sim            simulation
-	away           uint16 // the guest's registers that are away where blocks begin and end (away.go)
-	tookAway       bool   // whether the last exit had them so
-	target         uint64 // what was in regTarget there
+	away           uint16        // the guest's registers that are away where blocks begin and end (away.go)
+	tookAway       bool          // whether the last exit had them so
+	target         uint64        // what was in regTarget there
+	constants      []mmxConstant // which are in MMX
 	// plans are what instructions count; planIndex finds them.
 	plans         [][]planned
 	planIndex     map[hooks.Plan]uint16
@@ -317,6 +318,7 @@ func (e *Engine) prepare(lowPlace func(size int) (*lowPlace, error)) (err error)
 // placeStubs emits the code that blocks share where it belongs, in front of all blocks, and tells others of it.
 func (e *Engine) placeStubs() {
 	e.pos, e.far = codeOff, farOff
+	e.placeConstants()
 	e.emitStubs()
 	for _, w := range e.codeCaches {
 		if w != nil {

@@ -77,6 +77,59 @@ func (e *Engine) kept(f func(m mmx, off int)) {
 	}
 }
 
+// An mmxConstant is a number that is often added, at an arena offset, and the register that has it, too: code that adds
+// a register is shorter.
+type mmxConstant struct {
+	off int
+	in  mmx
+}
+
+// placeConstants gives such numbers the registers that keep nothing, as far as there are some.
+func (e *Engine) placeConstants() {
+	wanted := []int{stepAt(1)}
+	if e.keepsClock() {
+		wanted = append(wanted, stTick)
+	}
+	if e.calls != nil {
+		wanted = append(wanted, stepAt(frameSize), stepAt(2), stepAt(3)) // frames, and blocks that are as long
+	}
+	used := 1 << mmScratch
+	e.kept(func(m mmx, _ int) { used |= 1 << m })
+	e.constants = nil
+	for m := mmx(0); m < mmScratch && len(e.constants) < len(wanted); m++ {
+		if used>>m&1 == 0 {
+			e.constants = append(e.constants, mmxConstant{wanted[len(e.constants)], m})
+		}
+	}
+}
+
+// constantIn returns the register with the constant at an arena offset.
+func (e *Engine) constantIn(off int) (in mmx, ok bool) {
+	for _, c := range e.constants {
+		if c.off == off {
+			return c.in, true
+		}
+	}
+	return 0, false
+}
+
+// emitAddConstant adds what is at an arena offset, a constant, to m; emitAddStep a number from -maxStep to maxStep.
+func (e *Engine) emitAddConstant(m mmx, off int) {
+	if in, ok := e.constantIn(off); ok {
+		e.mmReg(opPADDQ, m, in)
+	} else {
+		e.mm(opPADDQ, m, off)
+	}
+}
+
+func (e *Engine) emitAddStep(m mmx, n int) {
+	if in, ok := e.constantIn(stepAt(-n)); ok {
+		e.mmReg(opPSUBQ, m, in)
+	} else {
+		e.emitAddConstant(m, stepAt(n))
+	}
+}
+
 // emitEnterMMX loads the registers when generated code is entered, and emitExitMMX stores them when it is left, unless
 // the guest's x87 is loaded.
 func (e *Engine) emitEnterMMX() { e.unlessX87(e.emitLoadMMX) }
@@ -95,7 +148,13 @@ func (e *Engine) unlessX87(do func()) {
 	e.link(loaded, e.pos)
 }
 
-func (e *Engine) emitLoadMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQLoad, m, off) }) }
+func (e *Engine) emitLoadMMX() {
+	load := func(m mmx, off int) { e.mm(opMOVQLoad, m, off) }
+	e.kept(load)
+	for _, c := range e.constants {
+		load(c.in, c.off)
+	}
+}
 
 func (e *Engine) emitStoreMMX() { e.kept(func(m mmx, off int) { e.mm(opMOVQStore, m, off) }) }
 
@@ -228,9 +287,9 @@ func (e *Engine) emitAddMMX(at row, word int, calls bool) {
 // emitSumMMX adds n to the total in m.
 func (e *Engine) emitSumMMX(m mmx, n int) {
 	for ; n > maxStep; n -= maxStep {
-		e.mm(opPADDQ, m, stepAt(maxStep))
+		e.emitAddStep(m, maxStep)
 	}
-	e.mm(opPADDQ, m, stepAt(n))
+	e.emitAddStep(m, n)
 }
 
 // emitFrameMMX stores the frame at regBias: RSP and n, which is at an arena offset, and the arc behind that.
@@ -250,7 +309,7 @@ func (e *Engine) emitFrameMMX(n int32, constant int) {
 func (e *Engine) emitCountMMX(counter int) {
 	add := func(off, n int) {
 		e.mm(opMOVQLoad, mmScratch, off)
-		e.mm(opPADDQ, mmScratch, stepAt(n))
+		e.emitAddStep(mmScratch, n)
 		e.mm(opMOVQStore, mmScratch, off)
 	}
 	add(counterOff+8*counter, 1)
@@ -262,7 +321,7 @@ func (e *Engine) emitCountMMX(counter int) {
 // emitOverdrawnMMX takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags
 // alone.
 func (e *Engine) emitOverdrawnMMX(n int) {
-	e.mm(opPADDQ, mmBudget, stepAt(-n))
+	e.emitAddStep(mmBudget, -n)
 	e.mmReg(opMOVQLoad, mmScratch, mmBudget)
 	e.psrlq(mmScratch, 63)
 	e.movqFrom(x86.RCX, mmScratch)

@@ -39,7 +39,7 @@ func (e *Engine) emitTime(r x86.Reg, late bool) {
 	case e.sim.clockInVector && late:
 		e.vpaddqVector(vecClock, vecClock, vecTick)
 	case e.clockInMMX() && late:
-		e.mm(opPADDQ, mmClock, stTick)
+		e.emitAddConstant(mmClock, stTick)
 	case !e.clockInMemory():
 	case late:
 		e.load(r, stClock)

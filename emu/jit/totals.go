@@ -148,7 +148,7 @@ func (e *Engine) emitFrameBehind(arc int) {
 		e.mmAt(opMOVQStore, mmScratch, x86.RCX, frameSize)
 		e.mm(opMOVQLoad, mmScratch, words+8)
 		e.mmAt(opMOVQStore, mmScratch, x86.RCX, frameSize+8)
-		e.mm(opPADDQ, mmFrame, stepAt(frameSize))
+		e.emitAddStep(mmFrame, frameSize)
 		return
 	}
 	e.loadAt(x86.RCX, x86.RCX, 0)
@@ -217,7 +217,7 @@ func (e *Engine) storeFrame(r x86.Reg) {
 // emitPushFrame makes room for a frame, whose address it leaves in r.
 func (e *Engine) emitPushFrame(r x86.Reg) {
 	if e.mmx {
-		e.mm(opPADDQ, mmFrame, stepAt(frameSize))
+		e.emitAddStep(mmFrame, frameSize)
 		e.loadFrame(r)
 		return
 	}
@@ -234,7 +234,7 @@ func (e *Engine) emitPushFrame(r x86.Reg) {
 // emitStepBack makes the frame below that at r, which is lost, the innermost one.
 func (e *Engine) emitStepBack(r x86.Reg) {
 	if e.mmx {
-		e.mm(opPADDQ, mmFrame, stepAt(-frameSize))
+		e.emitAddStep(mmFrame, -frameSize)
 		return
 	}
 	if e.spare {
