@@ -211,13 +211,16 @@ func amdDiffers(code []byte) bool {
 // amdIgnores reports whether the host is an AMD CPU and code has a bit set that Intel's CPUs take for undefined there:
 // AMD's of family 25 execute it as if the bit were clear, those of family 26 do not. That are zeroing without a mask,
 // broadcast or rounding of an instruction of registers that has none, and bits that would extend numbers of mask
-// registers. RDPRU, which only AMD's CPUs have, ignores a prefix 66 as well: the manual has it without.
+// registers. RDPRU, which only AMD's CPUs have, ignores a prefix 66 as well: the manual has it without. So do RDPKRU and
+// WRPKRU, where the host has protection keys, and F2.
 func amdIgnores(code []byte) bool {
 	switch {
 	case !hostIsAMD():
 		return false
 	case code[0] == 0x66 && bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xfd}):
 		return true
+	case code[0] == 0x66 || code[0] == 0xf2:
+		return bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xee}) || bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xef})
 	case code[0] == 0x62:
 		return code[3]&0x87 == 0x80 || code[3]&0x10 != 0 && code[5] >= 0xc0
 	case code[0] == 0xc4 && code[1]&0x80 == 0 && code[4] >= 0xc0:
