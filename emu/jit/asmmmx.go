@@ -15,6 +15,7 @@ const (
 	opMOVQFrom  = 0x7e
 	opPADDQ     = 0xd4
 	opPSUBQ     = 0xfb
+	opPADDB     = 0xfc
 	opPSRLQ     = 0x73
 )
 

@@ -18,7 +18,8 @@ import (
 // What is in the registers. What else adds up is in memory.
 const (
 	mmTotals  mmx = 5 // how many of the totals of calls may be in registers, from MM0 on: those that blocks add to
-	mmClock   mmx = 4 // the clock of simulated caches, unless it is the last of the totals
+	mmHistory mmx = 3 // the history of simulated branches, and
+	mmClock   mmx = 4 // the clock of simulated caches, unless they are the last of the totals
 	mmFrame   mmx = 5 // the address of the innermost frame
 	mmBudget  mmx = 6
 	mmScratch mmx = 7
@@ -60,11 +61,19 @@ func (e *Engine) keepsClock() bool {
 	return e.mmx && e.sim.caches && (e.calls == nil || !slices.Contains(e.calls.registers, mmClock))
 }
 
+// historyInMMX reports whether the history of simulated branches is in mmHistory while generated code runs.
+func (e *Engine) historyInMMX() bool {
+	return e.mmx && e.sim.branches && (e.calls == nil || !slices.Contains(e.calls.registers, mmHistory))
+}
+
 // kept calls f with each register that keeps a value, and the value's place in memory.
 func (e *Engine) kept(f func(m mmx, off int)) {
 	f(mmBudget, stBudget)
 	if e.keepsClock() {
 		f(mmClock, stClock)
+	}
+	if e.historyInMMX() {
+		f(mmHistory, stHistory)
 	}
 	if e.calls == nil {
 		return
@@ -89,6 +98,9 @@ func (e *Engine) placeConstants() {
 	wanted := []int{stepAt(1)}
 	if e.keepsClock() {
 		wanted = append(wanted, stTick)
+	}
+	if e.historyInMMX() {
+		wanted = append(wanted, stTakenBit)
 	}
 	if e.calls != nil {
 		wanted = append(wanted, stepAt(frameSize), stepAt(2), stepAt(3)) // frames, and blocks that are as long

@@ -12,7 +12,7 @@ import (
 func (e *Engine) predicts() bool { return e.sim.branches && e.counting != emu.CountOff }
 
 // outcomes are those of the block's conditional branches that the history in the state block does not
-// have yet: each of them would wait for the store of the one before. A history in a mask register has all.
+// have yet: each of them would wait for the store of the one before. A history in a register has all.
 type outcomes struct {
 	n    uint8 // how many
 	bits uint8 // the last seven, the last one in bit 0
@@ -27,18 +27,24 @@ func (o outcomes) after(history uint64) uint64 {
 	return uint64(uint8(history<<o.n | uint64(o.bits)<<1))
 }
 
-// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have;
-// maskTaken has stTakenBit.
+// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have, and
+// maskTaken has stTakenBit; or in mmHistory, if nothing else is there.
 const (
 	maskHistory opmask = 7
 	maskTaken   opmask = 6
 )
+
+// historyInRegister reports whether it is in one of them.
+func (e *Engine) historyInRegister() bool { return e.sim.masks || e.historyInMMX() }
 
 // emitAfter loads the history with the outcomes added into r. It changes the flags.
 func (e *Engine) emitAfter(r x86.Reg, o outcomes) {
 	switch {
 	case e.sim.masks:
 		e.kmovFrom(r, maskHistory)
+		return
+	case e.historyInMMX():
+		e.movqFrom(r, mmHistory)
 		return
 	case o.n == historyBits:
 		e.movImm(r, uint64(o.bits)<<1)
@@ -54,8 +60,15 @@ func (e *Engine) emitAfter(r x86.Reg, o outcomes) {
 	}
 }
 
-// emitOutcome adds an outcome to the history in the mask register, and leaves the flags alone.
+// emitOutcome adds an outcome to the history in a register, and leaves the flags alone.
 func (e *Engine) emitOutcome(taken bool) {
+	if e.historyInMMX() {
+		e.mmReg(opPADDB, mmHistory, mmHistory)
+		if taken {
+			e.emitAddConstant(mmHistory, stTakenBit)
+		}
+		return
+	}
 	e.kadd(maskHistory, maskHistory, maskHistory)
 	if taken {
 		e.kor(maskHistory, maskHistory, maskTaken)
@@ -76,7 +89,7 @@ func (e *Engine) emitLockedBranch(i int) {
 
 // noteOutcome notes the outcome of a branch behind which the block goes on.
 func (e *Engine) noteOutcome(taken bool) {
-	if !e.sim.masks {
+	if !e.historyInRegister() {
 		e.outcomes = e.outcomes.with(taken)
 	}
 }
@@ -121,7 +134,7 @@ func (e *Engine) emitPredict(g *ginsn, taken bool, own int, o outcomes, stays, l
 	site := e.jcc(condNE, 0)
 	back := e.pos
 	switch {
-	case e.sim.masks:
+	case e.historyInRegister():
 		e.emitOutcome(taken)
 	case !stays:
 		e.leaIndex(r, r, r, 1, 2*int8(b2i(taken)))
