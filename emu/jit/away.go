@@ -4,13 +4,13 @@ package jit
 
 import "github.com/cgemu/cgemu/emu/x86"
 
-// Where caches are simulated nearly each block needs two registers, and where calls are recorded each call and return
-// needs one. So there the guest's that compilers use least are away: where a block begins and ends they wait in their
-// slots, as if spilled (spill.go). The host has nothing in one, and, with caches, the address of D1's directory in the
-// other. A block that uses them loads them, and they are in place until it needs the host's, or ends. Go sees all
-// registers in theirs: it sends these away in front of a block, and takes them back behind an exit that says regsAway;
-// if generated code goes on behind that exit, they are sent away again. Behind a fault that the guest is not to know of
-// all registers are as they were.
+// Where caches are simulated nearly each block needs two registers, and where branches are, or calls are recorded, each
+// of these needs one. So there the guest's that compilers use least are away: where a block begins and ends they wait
+// in their slots, as if spilled (spill.go). The host has nothing in one, and, with caches, the address of D1's
+// directory in the other. A block that uses them loads them, and they are in place until it needs the host's, or ends.
+// Go sees all registers in theirs: it sends these away in front of a block, and takes them back behind an exit that
+// says regsAway; if generated code goes on behind that exit, they are sent away again. Behind a fault that the guest is
+// not to know of all registers are as they were.
 //
 // They are those that lookups work with, too, which then have little to save.
 const (
@@ -25,7 +25,7 @@ func (s *simulation) awayRegs(calls bool) uint16 {
 	switch {
 	case s.caches:
 		return 1<<regDirectory | 1<<regSpare
-	case calls:
+	case calls, s.branches:
 		return 1 << regSpare
 	}
 	return 0

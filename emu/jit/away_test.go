@@ -65,13 +65,13 @@ var usesOfAway = []string{
 	"41 0f 53 02                            # rcpps xmm0, [r10]",
 }
 
-// TestAway executes code in which registers are away, as caches are simulated or calls recorded, and code where none
+// TestAway executes code in which registers are away, as something is simulated or calls are recorded, and code where none
 // are, until it faults or ends: all of the guest's registers are the same.
 func TestAway(t *testing.T) {
 	caches := emu.Config{Caches: &cachesim.Default, Events: simulating.Events}
 	calls, limited := simulating, simulating
 	calls.Function, limited.Limited = sixteen, true
-	alone := emu.Config{Function: sixteen, Jumps: true}
+	alone, branches := emu.Config{Function: sixteen, Jumps: true}, emu.Config{Branches: true, Events: simulating.Events}
 	with := func(cfg emu.Config, change func(*machine)) func(*testing.T, string) *machine {
 		return func(t *testing.T, code string) *machine {
 			m := newMachineWith(t, cfg, code)
@@ -85,7 +85,8 @@ func TestAway(t *testing.T) {
 		"MMX": with(simulating, func(m *machine) { m.onLesserHost(true) }), "MMX, calls": with(mmxModes["simulation"], func(m *machine) { m.onLesserHost(true) }),
 		"memory": with(simulating, func(m *machine) { m.onLesserHost(false) }), "memory, calls": with(calls, func(m *machine) { m.onLesserHost(false) }),
 		"calls alone": with(alone, as), "MMX, calls alone": with(alone, func(m *machine) { m.onLesserHost(true) }),
-		"memory, calls alone": with(alone, func(m *machine) { m.onLesserHost(false) }),
+		"memory, calls alone": with(alone, func(m *machine) { m.onLesserHost(false) }), "branches": with(branches, as),
+		"MMX, branches": with(branches, func(m *machine) { m.onLesserHost(true) }),
 	} {
 		t.Run(name, func(t *testing.T) { testAway(t, make) })
 	}

@@ -27,8 +27,8 @@ func (o outcomes) after(history uint64) uint64 {
 	return uint64(uint8(history<<o.n | uint64(o.bits)<<1))
 }
 
-// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have, and
-// maskTaken has stTakenBit; or in mmHistory, if nothing else is there.
+// While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have,
+// and maskTaken has stTakenBit; or in mmHistory, if nothing else is there.
 const (
 	maskHistory opmask = 7
 	maskTaken   opmask = 6
