@@ -72,9 +72,9 @@ func (e *Engine) newCalls() error {
 	}
 	k.Frames = k.frames.slice()
 	k.parts, k.misses = 1, 1
-	e.mmx = e.mmx && k.setRegisters()
 	switch {
 	case e.mmx:
+		k.setRegisters(&e.sim)
 		k.inRegisters = true
 	case len(k.Events) > 1 || e.sim.clockInVector: // there are no registers left for numbers
 		k.lanes = e.spare && k.setLanes()

@@ -17,9 +17,9 @@ import (
 
 // What is in the registers. What else adds up is in memory.
 const (
-	mmTotals  mmx = 5 // how many of the totals of calls may be in registers, from MM0 on: those that blocks add to
-	mmHistory mmx = 3 // the history of simulated branches, and
-	mmClock   mmx = 4 // the clock of simulated caches, unless they are the last of the totals
+	mmTotals  mmx = 5 // how many of the totals of calls may be in registers, from MM0 on, if nothing is simulated
+	mmHistory mmx = 3 // the history of simulated branches
+	mmClock   mmx = 4 // the clock of simulated caches
 	mmFrame   mmx = 5 // the address of the innermost frame
 	mmBudget  mmx = 6
 	mmScratch mmx = 7
@@ -38,33 +38,35 @@ const (
 // inMMX reports whether the engine's values are in MMX where the assembler is.
 func (e *Engine) inMMX() bool { return e.mmx && !e.x87 }
 
-// setRegisters gives the totals that blocks add to registers, and reports whether there are enough.
-func (k *calls) setRegisters() bool {
-	registers := slices.Repeat([]mmx{inMemory}, len(k.Totals))
-	next := mmx(0)
-	for _, ev := range k.Events {
-		if slices.Contains(rareEvents, ev) {
-			continue
-		}
-		if next == mmTotals {
-			return false
-		}
-		registers[k.Column(ev)] = next
-		next++
+// addedMost are the events that most blocks count.
+var addedMost = []emu.Event{emu.Ir, emu.Dr, emu.Bc}
+
+// setRegisters gives as many of the totals that blocks add to a register as s leaves, those of addedMost first. A clock
+// or a history in memory would have every block wait for the one before, and a clock more than once; a total that few
+// blocks add to does not.
+func (k *calls) setRegisters(s *simulation) {
+	room := mmTotals
+	if s.caches {
+		room = mmClock
 	}
-	k.registers = registers
-	return true
+	if s.branches {
+		room = mmHistory
+	}
+	k.registers = slices.Repeat([]mmx{inMemory}, len(k.Totals))
+	next := mmx(0)
+	for _, ev := range slices.Concat(addedMost, k.Events) {
+		if c := k.Column(ev); c >= 0 && next < room && k.registers[c] == inMemory && !slices.Contains(rareEvents, ev) {
+			k.registers[c] = next
+			next++
+		}
+	}
 }
 
-// keepsClock reports whether the clock of simulated caches is in mmClock while generated code runs.
-func (e *Engine) keepsClock() bool {
-	return e.mmx && e.sim.caches && (e.calls == nil || !slices.Contains(e.calls.registers, mmClock))
-}
+// keepsClock reports whether the clock of simulated caches is in mmClock while generated code runs, historyInMMX
+// whether the history of simulated branches is in mmHistory.
+func (e *Engine) keepsClock() bool { return e.mmx && e.sim.caches }
 
-// historyInMMX reports whether the history of simulated branches is in mmHistory while generated code runs.
-func (e *Engine) historyInMMX() bool {
-	return e.mmx && e.sim.branches && (e.calls == nil || !slices.Contains(e.calls.registers, mmHistory))
-}
+func (e *Engine) historyInMMX() bool { return e.mmx && e.sim.branches }
 
 // kept calls f with each register that keeps a value, and the value's place in memory.
 func (e *Engine) kept(f func(m mmx, off int)) {
@@ -319,15 +321,17 @@ func (e *Engine) emitFrameMMX(n int32, constant int) {
 
 // emitCountMMX counts once on a counter, and leaves registers and flags alone.
 func (e *Engine) emitCountMMX(counter int) {
-	add := func(off, n int) {
-		e.mm(opMOVQLoad, mmScratch, off)
-		e.emitAddStep(mmScratch, n)
-		e.mm(opMOVQStore, mmScratch, off)
-	}
-	add(counterOff+8*counter, 1)
+	e.emitAddWordMMX(counterOff+8*counter, 1)
 	if e.metered {
-		add(meterOf(counter), int(e.weights[counter]))
+		e.emitAddWordMMX(meterOf(counter), int(e.weights[counter]))
 	}
+}
+
+// emitAddWordMMX adds n to a word of memory, and leaves registers and flags alone.
+func (e *Engine) emitAddWordMMX(off, n int) {
+	e.mm(opMOVQLoad, mmScratch, off)
+	e.emitSumMMX(mmScratch, n)
+	e.mm(opMOVQStore, mmScratch, off)
 }
 
 // emitOverdrawnMMX takes n off the budget, and loads into RCX what is not 0 if it is negative then. It leaves the flags

@@ -285,6 +285,8 @@ func (e *Engine) emitSums(counter int, r x86.Reg) {
 		switch {
 		case k.registers != nil && k.registers[s.column] != inMemory:
 			e.emitSumMMX(k.registers[s.column], int(s.n))
+		case k.registers != nil:
+			e.emitAddWordMMX(at, int(s.n))
 		case k.lanes && s.column < staticLanes:
 		case k.inRegisters && !k.lanes:
 			if s.n < -maxStep || s.n > maxStep {
