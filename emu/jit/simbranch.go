@@ -28,7 +28,7 @@ func (o outcomes) after(history uint64) uint64 {
 }
 
 // While generated code runs the history is in maskHistory, if there are mask registers that the guest does not have,
-// and maskTaken has stTakenBit; or in mmHistory, if nothing else is there.
+// and maskTaken has stTakenBit; or in mmHistory (mmx.go).
 const (
 	maskHistory opmask = 7
 	maskTaken   opmask = 6
