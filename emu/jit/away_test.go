@@ -58,15 +58,15 @@ var usesOfAway = []string{
 	"c4 c2 70 f2 c2                         # andn eax, ecx, r10d",
 	"57 b9 05 00 00 00 f3 aa 5f             # push rdi; mov ecx, 5; rep stosb; pop rdi",
 	// mov r11, rdi; stc; call over; bswap r11; lea of all registers but RAX; setc al; pop rdx
-	"49 89 fb f9 e8 00 00 00 00 49 0f cb 48 8d 14 0a 48 8d 1b 48 8d 6d 00 48 8d 36 48 8d 3f 4d 8d 12 4d 8d 12 4d 8d 1b 4d 8d 24 24 4d 8d 6d 00 4d 8d 36 4d 8d 3f 0f 92 c0 5a",
+	"49 89 fb f9 e8 00 00 00 00 49 0f cb 48 8d 14 0a 48 8d 1b 48 8d 6d 00 48 8d 36 48 8d 3f 4d 8d 00 4d 8d 09 4d 8d 12 4d 8d 24 24 4d 8d 6d 00 4d 8d 36 4d 8d 3f 0f 92 c0 5a",
 	"0f 31                                  # rdtsc",
 	"31 c0 0f a2 49 89 fa                   # xor eax, eax; cpuid; mov r10, rdi",
 	"d9 e8 d9 fe dd d8                      # fld1; fsin; fstp st0",
 	"41 0f 53 02                            # rcpps xmm0, [r10]",
 }
 
-// TestAway executes code in which registers are away, as something is simulated or calls are recorded, and code where none
-// are, until it faults or ends: all of the guest's registers are the same.
+// TestAway executes code in which registers are away, as something is simulated or calls are recorded, and code where
+// none are, until it faults or ends: all of the guest's registers are the same.
 func TestAway(t *testing.T) {
 	caches := emu.Config{Caches: &cachesim.Default, Events: simulating.Events}
 	calls, limited := simulating, simulating

@@ -39,6 +39,8 @@ var mmxModes = map[string]emu.Config{
 	"budget":       {Limited: true},
 	"calls":        {Function: sixteen},
 	"simulation":   {Function: sixteen, Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0) >> 50},
+	"no calls":     {Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0) >> 50},
+	"branches":     {Function: sixteen, Branches: true, Events: ^emu.EventSet(0) >> 50},
 }
 
 // x87Loop uses x87 and MMX between calls, ten times: after each it has added 1 to the number on x87's stack.

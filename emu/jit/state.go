@@ -27,7 +27,7 @@ const (
 	stNegBase   = 0x0e0 // its negative
 	stExit      = 0x0e8 // which exit was taken
 	stTarget    = 0x0f0 // host address the entry stub jumps to
-	stSlots     = 0x0f8 // 7 spill slots of 8 bytes
+	stSlots     = 0x108 // 5 spill slots of 8 bytes
 	stInGuest   = 0x130
 	stSigNo     = 0x138
 	stSigCode   = 0x140
@@ -109,11 +109,11 @@ const (
 const (
 	slotTarget = stSpill + 8*int(regTarget) // lookups: the guest's regTarget
 	slotTable  = stSpill + 8*int(regTable)  // lookups: the guest's regTable
-	slotA      = stSlots + 0x10             // scratch of one instruction
-	slotB      = stSlots + 0x18
-	slotC      = stSlots + 0x20
-	slotTmp    = stSlots + 0x28 // values, not registers
-	slotTmp2   = stSlots + 0x30
+	slotA      = stSlots + 0x00             // scratch of one instruction
+	slotB      = stSlots + 0x08
+	slotC      = stSlots + 0x10
+	slotTmp    = stSlots + 0x18 // values, not registers
+	slotTmp2   = stSlots + 0x20
 	slotCount  = stSlotCount // counters
 )
 

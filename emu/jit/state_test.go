@@ -17,7 +17,7 @@ var parts = map[string][2]int{
 	"stRegs": {stRegs, 16 * 8}, "stRIP": {stRIP, 8}, "stFlags": {stFlags, 8}, "stFSBase": {stFSBase, 8}, "stGSBase": {stGSBase, 8}, "stFP": {stFP, 8},
 	"stHostSP": {stHostSP, 8}, "stHostBP": {stHostBP, 8}, "stShadow": {stShadow, 8}, "stSavedBias": {stSavedBias, 8}, "stNowhere": {stNowhere, 8},
 	"stJumpTable": {stJumpTable, 8}, "stBase": {stBase, 8}, "stNegBase": {stNegBase, 8}, "stExit": {stExit, 8}, "stTarget": {stTarget, 8},
-	"stSlots": {stSlots, 7 * 8}, "stInGuest": {stInGuest, 8}, "stSigNo": {stSigNo, 8}, "stSigCode": {stSigCode, 8}, "stSigAddr": {stSigAddr, 8},
+	"stSlots": {stSlots, 5 * 8}, "stInGuest": {stInGuest, 8}, "stSigNo": {stSigNo, 8}, "stSigCode": {stSigCode, 8}, "stSigAddr": {stSigAddr, 8},
 	"stSigRIP": {stSigRIP, 8}, "stSigErr": {stSigErr, 8}, "stSigTrap": {stSigTrap, 8}, "stCodeLo": {stCodeLo, 8}, "stCodeHi": {stCodeHi, 8},
 	"stFaultExit": {stFaultExit, 8}, "stBudget": {stBudget, 8}, "stHostMXCSR": {stHostMXCSR, 8}, "stSlotCount": {stSlotCount, 8}, "stHistory": {stHistory, 8},
 	"stSimRSP": {stSimRSP, 8}, "stSpill": {stSpill, 16 * 8}, "stClock": {stClock, 8}, "stFrame": {stFrame, 8}, "stFrom": {stFrom, 4}, "stOrigin": {stOrigin, 4},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -214,13 +215,13 @@ func amdDiffers(code []byte) bool {
 // registers. RDPRU, which only AMD's CPUs have, ignores a prefix 66 as well: the manual has it without. So do RDPKRU and
 // WRPKRU, where the host has protection keys, and F2.
 func amdIgnores(code []byte) bool {
+	prefixes := slices.IndexFunc(code, func(b byte) bool { return b != 0x66 && b != 0xf2 && b&0xf0 != 0x40 })
 	switch {
 	case !hostIsAMD():
 		return false
-	case code[0] == 0x66 && bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xfd}):
-		return true
-	case code[0] == 0x66 || code[0] == 0xf2:
-		return bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xee}) || bytes.Contains(code[1:5], []byte{0x0f, 0x01, 0xef})
+	case prefixes > 0 && bytes.HasPrefix(code[prefixes:], []byte{0x0f, 0x01}):
+		op := code[prefixes+2]
+		return op == 0xee || op == 0xef || op == 0xfd && bytes.IndexByte(code[:prefixes], 0xf2) < 0
 	case code[0] == 0x62:
 		return code[3]&0x87 == 0x80 || code[3]&0x10 != 0 && code[5] >= 0xc0
 	case code[0] == 0xc4 && code[1]&0x80 == 0 && code[4] >= 0xc0:
