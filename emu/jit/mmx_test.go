@@ -14,6 +14,7 @@ import (
 
 	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
@@ -102,6 +103,60 @@ func TestX87Often(t *testing.T) {
 				})
 				require.Equal(t, want, got, "%d", left)
 				require.True(t, inMMX)
+			}
+		})
+	}
+}
+
+// unforeseen is a loop whose branches depend on random numbers, with memory, calls, and x87 now and then.
+const unforeseen = `
+	b9 2c 01 00 00        # mov ecx, 300
+	69 c0 6d 4e c6 41     # 5: imul eax, eax, 1103515245
+	05 39 30 00 00        # add eax, 12345
+	a9 00 00 01 00        # test eax, 0x10000
+	74 02                 # jz 19
+	89 07                 # mov [rdi], eax
+	a9 00 00 04 00        # 19: test eax, 0x40000
+	75 03                 # jnz 23
+	48 8b 17              # mov rdx, [rdi]
+	e8 18 00 00 00        # 23: call 40
+	48 8d 35 11 00 00 00  # lea rsi, [40]
+	ff d6                 # call rsi
+	ff c9                 # dec ecx
+	75 d0                 # jnz 5
+	0f 05                 # syscall`
+
+// TestInRegisters has all counts, and all costs of calls, be the same wherever generated code keeps its values.
+func TestInRegisters(t *testing.T) {
+	for name, cfg := range mmxModes {
+		t.Run(name, func(t *testing.T) {
+			counts := func(prepare func(m *machine)) (map[emu.Addr]map[emu.Event]uint64, []string) {
+				m := newMachineWith(t, cfg, unforeseen)
+				m.poke(codeAt+0x40, "89 47 08 a9 00 00 10 00 74 04 d9 e8 dd d8 c3") // mov [rdi+8], eax; test eax, 0x100000; jz; fld1; fstp st0; ret
+				m.cpu.Regs[emu.RDI] = uint64(dataAt)
+				prepare(m)
+				m.run(emu.StopSyscall)
+				var arcs []string
+				if m.Calls() != nil {
+					m.gather()
+					m.Calls().Collect(0, ^emu.Addr(0), func(s callgraph.Sum) {
+						arcs = append(arcs, fmt.Sprintf("%x-%x %d %d", s.Site, s.Target, s.Calls, s.Costs))
+					})
+					slices.Sort(arcs)
+					require.Greater(t, len(arcs), 3)
+				}
+				all := events(m)
+				if cfg.Branches {
+					require.Greater(t, all[codeAt+0x15][emu.Bcm], uint64(50), "half of 300 random branches are mispredicted")
+				}
+				require.NoError(t, m.Close())
+				return all, arcs
+			}
+			want, wantArcs := counts(func(m *machine) { m.onLesserHost(false) })
+			for where, prepare := range map[string]func(*machine){"MMX": func(m *machine) { m.onLesserHost(true) }, "here": func(*machine) {}} {
+				got, arcs := counts(prepare)
+				require.Equal(t, want, got, where)
+				require.Equal(t, wantArcs, arcs, where)
 			}
 		})
 	}

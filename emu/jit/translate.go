@@ -499,7 +499,7 @@ func (e *Engine) emitSideExit(after int, free, summed bool) {
 	} else {
 		e.emitCountLeavingFlags(k, e.spareOr(x86.R11))
 	}
-	if e.sumsLast() {
+	if e.sumsLast() && after < len(e.block) { // else emitLastSums has added all, in front of the jump
 		e.emitSums(k, x86.NoReg)
 	}
 }
