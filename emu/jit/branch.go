@@ -170,8 +170,8 @@ func (e *Engine) emitDirectCall(i int, target emu.Addr, always bool) {
 	e.emitCallLink(site, target)
 }
 
-// saveBias saves regBias for a CALL on a shadow stack that does not lie near, unless it is away, and returns since where
-// it is saved; giveBackBias gives it back where the CALL or a RET has come from there.
+// saveBias saves regBias for a CALL on a shadow stack that does not lie near, unless it is away, and returns since
+// where it is saved; giveBackBias gives it back where the CALL or a RET has come from there.
 func (e *Engine) saveBias() (from int) {
 	if !e.near && !e.isAway(regBias) {
 		e.store(stSavedBias, regBias)
