@@ -50,7 +50,7 @@ func bareNames(list []string) (out []string) {
 
 // TestSeparateCallers adds the contexts of all programs up: nothing is lost, nothing counted twice, with all events.
 func TestSeparateCallers(t *testing.T) {
-	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/stacks"}) {
+	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/stacks"}, []string{"testdata/tails"}) {
 		for _, n := range []int{1, 3} {
 			t.Run(fmt.Sprint(strings.Join(args, " "), " ", n), func(t *testing.T) {
 				cfg := cgemu.Config{Args: args, Env: []string{"A=1"}, TraceChildren: true, Engine: "interp", CallGraph: true, Inline: n == 3, CollectJumps: n == 3}

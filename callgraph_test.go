@@ -41,6 +41,7 @@ func TestCallGraph(t *testing.T) {
 	for program, uncalled := range map[string][]string{
 		"testdata/calls":  {"(below main)"},
 		"testdata/stacks": {"(below main)", "body1", "body2", "body3"},
+		"testdata/tails":  {"(below main)"},
 	} {
 		r := start(t, cgemu.Config{Args: []string{program}, CallGraph: true})
 		var got strings.Builder
@@ -103,7 +104,7 @@ var uncalled = []string{"(below main)", "???", "handler", "restorer", "__restore
 // TestCallGraphEngines runs all programs with both engines that record calls, which are to leave the same bytes; so is
 // a second run. As a profile without calls it is the one that a run without them leaves.
 func TestCallGraphEngines(t *testing.T) {
-	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/stacks"}) {
+	for _, args := range append(digestPrograms(t), []string{"testdata/calls"}, []string{"testdata/stacks"}, []string{"testdata/tails"}) {
 		models := []string{"v3", "v4"} // with v4 no vector registers are free for the engine
 		if args[0] == avx512 {
 			models = models[1:]
@@ -139,7 +140,7 @@ func TestCallGraphEngines(t *testing.T) {
 // TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever
 // a budget is used up.
 func TestCallGraphLimits(t *testing.T) {
-	for _, program := range []string{"testdata/calls", "testdata/stacks"} {
+	for _, program := range []string{"testdata/calls", "testdata/stacks", "testdata/tails"} {
 		total := start(t, cgemu.Config{Args: []string{program}}).total()
 		last := ""
 		for n := uint64(1); n < total; n++ {

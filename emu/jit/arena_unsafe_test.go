@@ -89,7 +89,7 @@ func TestPlacesOfArenas(t *testing.T) {
 func TestCloseAgain(t *testing.T) {
 	for _, cfg := range []emu.Config{{}, {Caches: &cachesim.Default, Events: ^emu.EventSet(0)}, {Function: sixteen}} {
 		m := newMachineWith(t, cfg, "f4 # hlt")
-		places := []uintptr{m.arena.base, uintptr(unsafe.Pointer(&m.arena.mem[0])), m.sim.d1.directory.host, m.sim.ll.directory.host, m.codeCache.table.base, m.codeCache.shadow.windows.at}
+		places := []uintptr{m.arena.base, uintptr(unsafe.Pointer(&m.arena.mem[0])), m.sim.d1.directory.host, m.sim.ll.directory.host, m.codeCache.table.base, m.codeCache.shadow.windows.at + m.codeCache.shadow.windows.kept}
 		if m.calls != nil {
 			places = append(places, uintptr(m.calls.frames.base))
 		}

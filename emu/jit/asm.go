@@ -228,6 +228,15 @@ func (e *assembler) patchShort(pos int) {
 	e.mem[pos] = byte(n)
 }
 
+// shortBack emits a short jump back to an offset.
+func (e *assembler) shortBack(op byte, to int) {
+	n := to - (e.pos + 2)
+	if n < math.MinInt8 {
+		panic(fmt.Sprintf("BUG: a short jump back over %d bytes", -n))
+	}
+	e.byte(op, byte(n))
+}
+
 // Condition codes and short jumps used in expansions.
 const (
 	condB    = 2

@@ -193,7 +193,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "memIndex": "ModRM and displacement", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "emitFor": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "memIndex": "ModRM and displacement", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "shortBack": "short, back", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many", "saveX87": "many", "restoreX87": "many", "jumpX87": "many", "emitClearX87": "many",
 }
 

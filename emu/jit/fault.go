@@ -69,6 +69,9 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 	f := e.decodeFault()
 	if p := uintptr(e.get(stSigAddr)); f.Vector == emu.VecPF && t.onShadow(pos) && e.shadow.has(p) {
 		if e.shadow.open(p) == nil {
+			if e.wildEntries(e.shadow.windowAt(p)) {
+				e.loseDirectory()
+			}
 			e.resume = pos
 			return pc, nil
 		}
@@ -389,6 +392,7 @@ func (e *Engine) lookupFault(t *tb) (emu.Addr, *emu.Stop) {
 	if e.interrupt.Load() || e.stepping {
 		return rip, nil
 	}
+	e.leaveDirectory()
 	return rip, e.admit(rip)
 }
 

@@ -12,9 +12,8 @@ import (
 // frame, or goes back to one.
 
 // emitJumpedTo is where a jump from another function comes to an entry for lookups of function number, with RCX, which
-// has what emitFrom loads, in slotA. If the jump is the last one's again, and in place of a return (a tail call, with
-// the return address of the function that was called on top of the stack), it pushes the frame itself, and goes on
-// behind. Otherwise a routine does what is due.
+// has what emitFrom loads, in slotA. If the jump is the last one's again, and in place of a return, it pushes the frame
+// itself, and goes on behind. Otherwise a routine does what is due.
 func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.load(regTable, counterOff+8*cache)
 	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
@@ -29,33 +28,12 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.jmp(e.calls.crossed)
 
 	e.patchShort(known)
-	e.loadFrame(regTable)
-	called := e.emitFrameOfCall(0)
-	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
-	jumped := e.short(opJRCXZ)
-	other := []int{e.short(opShortJ)}
-	e.patchShort(jumped) // by the function that was called: does it go back there?
-	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped+1)
-	other = append(other, e.short(opJRCXZ)) // that was a stack's first frame, which has none below it
-	first := e.emitFrameOfCall(-frameSize)
-	other = append(other, e.short(opShortJ))
-	e.patchShort(first)
-	e.loadAt(x86.RCX, regTable, 8-frameSize)
-	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
-	e.lea(x86.RCX, x86.RCX, -int32(number))
-	other = append(other, e.short(opJRCXZ))
-	e.patchShort(called)
-	e.movImm(x86.RCX, 63)
-	e.byte(0xc4, 0xe2, 0xf1, 0xf7, 0xcc) // shlx rcx, rsp, rcx
-	even := e.short(opJRCXZ)             // frames at odd places look like those of jumps
-	for _, site := range other {
-		e.patchShort(site)
-	}
-	e.load(x86.RCX, counterOff+8*cache)
-	e.not(x86.RCX)
-	e.lea(x86.RCX, x86.RCX, 1)
-	e.jmp(routine)
-	e.patchShort(even)
+	e.emitInPlaceOfReturn(number, func() {
+		e.load(x86.RCX, counterOff+8*cache)
+		e.not(x86.RCX)
+		e.lea(x86.RCX, x86.RCX, 1)
+		e.jmp(routine)
+	})
 	e.emitPushFrame(regTable)
 	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
 	e.storeAt(regTable, 0, x86.RCX) // if that faults, regTarget says where
@@ -63,6 +41,41 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.storeAt(regTable, 8, x86.RCX)
 	e.emitEntered(row{base: x86.RCX}, true, regTable, regTarget)
 	e.jmp(behind)
+}
+
+// emitInPlaceOfReturn goes on if an indirect jump into function number is in place of a return, and no jump back:
+// RSP is at the return address of the innermost call, and none of the functions that are active since then, each but
+// the first of which was entered by such a jump, is the target's. Otherwise it does what leads elsewhere. RCX and
+// regTable are lost.
+func (e *Engine) emitInPlaceOfReturn(number uint32, otherwise func()) {
+	e.loadFrame(regTable)
+	first := e.emitFrameOfCall(0)
+	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
+	jumped := e.short(opJRCXZ)
+	other := []int{e.short(opShortJ)}
+	e.patchShort(jumped)
+	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped+1)
+	other = append(other, e.short(opJRCXZ)) // that was a stack's first frame, which has none below it
+	below := e.pos
+	e.lea(regTable, regTable, -frameSize)
+	e.loadAt(x86.RCX, regTable, 8)
+	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
+	e.lea(x86.RCX, x86.RCX, -int32(number))
+	other = append(other, e.short(opJRCXZ))
+	last := e.emitFrameOfCall(0)
+	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
+	e.shortBack(opJRCXZ, below)
+	other = append(other, e.short(opShortJ))
+	e.patchShort(first)
+	e.patchShort(last)
+	e.movImm(x86.RCX, 63)
+	e.byte(0xc4, 0xe2, 0xf1, 0xf7, 0xcc) // shlx rcx, rsp, rcx
+	even := e.short(opJRCXZ)             // frames at odd places look like those of jumps
+	for _, site := range other {
+		e.patchShort(site)
+	}
+	otherwise()
+	e.patchShort(even)
 }
 
 // emitFrameOfCall emits a short jump for the case that the frame off bytes from regTable on is that of the call whose

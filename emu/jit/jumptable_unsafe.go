@@ -110,6 +110,10 @@ func (t *jumpTable) reset() { t.pieces.clear() }
 //
 // Generated code finds an entry by the upper half of the target and a displacement of 32 bits, so the directory lies
 // below 2 GiB, and there is one for the process: it serves the engine that runs.
+//
+// A shadow stack that lies near has its windows in what is reserved. There a lookup finds a return's host address, or
+// 0, to which it adds 8 times a target that is not canonical. The sum is no address that the host could have mapped,
+// unless the target is within 2^44 of a multiple of 2^61: see wildEntries.
 const (
 	directorySize  = 8 << 32
 	directoryPage  = 4096
@@ -138,6 +142,34 @@ var directoryAt = sync.OnceValue(func() uintptr {
 	}
 	return 0
 })
+
+// directoryLost says that no lookup may use the directory any more.
+var directoryLost atomic.Bool
+
+// wildEntries reports whether what lies at host addresses [lo, hi) may be looked up for a target such that 8 times that
+// is at most 2^47, modulo 2^64, from 0.
+func (e *Engine) wildEntries(lo, hi uintptr) bool {
+	const (
+		reach = 1 << 47 / 8 >> 32 * 8 // the entries for 2^44 bytes
+		each  = directorySize / 8     // those for 2^61
+	)
+	d := e.directory
+	return d != 0 && lo < d+directorySize && (d-lo+reach-1)%each < hi-lo+2*reach-1
+}
+
+// loseDirectory has all engines do without the directory, e before its next lookup is done.
+func (e *Engine) loseDirectory() {
+	directoryLost.Store(true)
+	e.showTable(withdrawn)
+}
+
+// leaveDirectory makes e's code anew if it uses a directory that is lost. It comes while none of the code runs.
+func (e *Engine) leaveDirectory() {
+	if e.directory != 0 && directoryLost.Load() {
+		e.flush()
+		e.directory = 0
+	}
+}
 
 // shown is the table that lookups find. Who runs guest code holds running.
 var shown uint64

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -47,7 +48,7 @@ func (e *Engine) linkedJump(g *ginsn) (to emu.Addr, ok bool) {
 		return 0, false
 	}
 	to, ok = e.linkageOf(g)
-	return to, ok && !unboundAt(g, to) && e.constant(wordOf(g))
+	return to, ok && !e.isUnbound(to) && e.constant(wordOf(g))
 }
 
 // entryLeadsTo returns where the entry of a linkage table at a leads, if there is one whose jump is such a one. The
@@ -81,26 +82,73 @@ func (e *Engine) emitLinkage(g *ginsn, i int) (unbound, done bool) {
 	if !ok {
 		return false, false
 	}
-	if unboundAt(g, to) {
+	if e.isUnbound(to) {
 		return e.unbound[g.PC] < maxUnbound, false
 	}
-	if e.calls != nil {
+	if e.calls != nil && !e.linksJump(g.PC) {
 		return false, false
 	}
 	e.settleRegs()
-	other := e.emitBound(g, to)
-	e.emitKnownTarget(i, to)
-	e.emitJump(to)
-	if other == 0 {
+	var others []int
+	if site := e.emitBound(g, to); site != 0 {
+		others = append(others, site)
+	}
+	if e.crosses(to) {
+		others = append(others, e.emitLinkedTailCall(g, i, to))
+	} else {
+		e.emitKnownTarget(i, to)
+		e.emitLink(to)
+	}
+	if len(others) == 0 {
 		return false, true
 	}
-	e.link(other, e.pos)
+	for _, site := range others {
+		e.link(site, e.pos)
+	}
 	e.load(x86.RCX, slotA)
 	return false, false
 }
 
-// unboundAt reports whether the word of g leads back into its table: to is where.
-func unboundAt(g *ginsn, to emu.Addr) bool { return to.PageDown() == g.PC.PageDown() }
+// linksJump reports whether a jump at pc may be a link where calls are recorded: not if jumps are counted, nor if the
+// recorder looks at more than where it comes from and leads to.
+func (e *Engine) linksJump(pc emu.Addr) bool {
+	return e.calls.inRegisters && !e.Jumps && !e.calls.Passes(pc) && !e.calls.Resumes(pc)
+}
+
+// emitLinkedTailCall goes to to, which is of another function, if jump i is in place of a return. It returns the site
+// of a jump for the case that it is not, with RCX in slotA.
+func (e *Engine) emitLinkedTailCall(g *ginsn, i int, to emu.Addr) (other int) {
+	defer e.emitFor(e.emitFor(forCalls))
+	arc := e.arc(g.PC, to)
+	e.store(slotA, x86.RCX)
+	e.store(slotC, regTable)
+	e.emitInPlaceOfReturn(e.calls.Number(to), func() {
+		e.load(regTable, slotC)
+		other = e.jmp(0)
+	})
+	e.emitKnownTarget(i, to)
+	e.emitPushFrame(regTable)
+	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
+	e.storeAt(regTable, 0, x86.RCX)
+	e.leaRIP(x86.RCX, arc)
+	e.storeAt(regTable, 8, x86.RCX)
+	e.emitEntered(row{x86.NoReg, arc}, true, x86.NoReg, x86.NoReg)
+	e.load(x86.RCX, slotA)
+	e.load(regTable, slotC)
+	e.emitLink(to)
+	return other
+}
+
+// isUnbound reports whether a word that leads to to is one of a linkage table that is not bound yet: it leads to where
+// the number of the entry is pushed for the dynamic linker (System V ABI, AMD64 supplement, "Procedure Linkage Table").
+func (e *Engine) isUnbound(to emu.Addr) bool {
+	const endbr64, push = 0xfa1e0ff3, 0x68
+	code, ok := e.mem.ReadUint64(to)
+	if uint32(code) == endbr64 {
+		code >>= 32
+	}
+	return ok && byte(code) == push
+}
 
 // emitBound goes on if the word of g holds to. It returns the site of a jump for the case that it does not, with RCX in
 // slotA, or 0 if it always does. Flags stay: elsewhere they may be looked at.
@@ -139,7 +187,7 @@ func (e *Engine) jumped(x *exit) emu.Addr {
 		e.unbound = map[emu.Addr]uint8{}
 	}
 	e.unbound[x.rip]++
-	done := to.PageDown() != x.rip.PageDown() || e.unbound[x.rip] == maxUnbound
+	done := !e.isUnbound(to) || e.unbound[x.rip] == maxUnbound
 	if done {
 		for _, call := range slices.Collect(e.linksTo(x.t)) {
 			if call.is(linkCall) {
@@ -180,7 +228,7 @@ func (e *Engine) decodeLinkage(call *ginsn) {
 			break
 		}
 		if g.Flow == x86.FlowJmpInd {
-			if to, ok := e.linkageOf(g); ok && !unboundAt(g, to) && e.handsOn(a, to) {
+			if to, ok := e.linkageOf(g); ok && !e.isUnbound(to) && e.handsOn(a, to) {
 				call.follow, e.linkage = true, len(e.block)-n
 				return
 			}

@@ -224,8 +224,41 @@ func TestLinkedCallThrough(t *testing.T) {
 	require.ElementsMatch(t, []string{"0-1000 3 6", "0-1100 1 2"}, m.arcs())
 }
 
-// TestUnboundForever has a jump through a word that stays in its page: it is left to Go a few times only.
+// TestUnboundForever has a jump through a word that stays unbound: it is left to Go a few times only.
 func TestUnboundForever(t *testing.T) {
+	for name, entry := range map[string]string{
+		"push": `
+			68 07000000     # 10: push 7
+			58              # pop rax
+			ffc9            # dec ecx
+			75 eb           # jnz 5
+		`,
+		"endbr64, push": `
+			f30f1efa        # 10: endbr64
+			68 07000000     # push 7
+			58              # pop rax
+			ffc9            # dec ecx
+			75 e7           # jnz 5
+		`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, `
+				b9 e8030000     # mov ecx, 1000
+				ff25 f50a1000   # 5: jmp [500b00]
+				90 90 90 90 90
+			`+entry+`
+				0f05            # syscall
+			`)
+			m.bind(codeAt + 0x10)
+			m.run(emu.StopSyscall)
+			require.Equal(t, map[emu.Addr]uint8{codeAt + 5: maxUnbound}, m.unbound)
+		})
+	}
+}
+
+// TestLinkInPage has a jump through a word that leads to the page where it is, but to no entry of a linkage table: it is
+// a link.
+func TestLinkInPage(t *testing.T) {
 	m := newMachine(t, `
 		b9 e8030000     # mov ecx, 1000
 		ff25 f50a1000   # 5: jmp [500b00]
@@ -234,12 +267,10 @@ func TestUnboundForever(t *testing.T) {
 		75 f1           # jnz 5
 		0f05            # syscall
 	`)
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(codeAt+0x10))
-	require.Equal(t, 8, m.mem.Poke(dataAt+0xb00, b[:]))
+	m.bind(codeAt + 0x10)
 	m.run(emu.StopSyscall)
 	require.EqualValues(t, 3002, m.Executed())
-	require.Equal(t, map[emu.Addr]uint8{codeAt + 5: maxUnbound}, m.unbound)
+	require.Empty(t, m.unbound)
 }
 
 // TestLinkageSegment jumps through a word of a segment, which is not where it would be without.

@@ -15,6 +15,7 @@ import (
 // pieces are those of a reserved range that were made accessible. Others are PROT_NONE.
 type pieces struct {
 	at, size uintptr // the range
+	kept     uintptr // how much of its beginning stays reserved, for another one, when it is given back
 	each     uintptr // the size of a piece
 	open     map[uintptr]bool
 	// parts is how many mappings of the host the pieces make more.
@@ -79,7 +80,11 @@ func (p *pieces) clear() {
 // release gives the range back.
 func (p *pieces) release() {
 	if p.size != 0 {
-		unix.Syscall(unix.SYS_MUNMAP, p.at, p.size, 0)
+		if p.kept > 0 {
+			p.clear() // in case that the host cannot do what comes next
+			rawMmap(p.at, p.kept, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED, -1)
+		}
+		unix.Syscall(unix.SYS_MUNMAP, p.at+p.kept, p.size-p.kept, 0)
 		p.forget()
 		*p = pieces{}
 	}

@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -59,18 +60,31 @@ func (s *shadow) reserve(limit emu.Addr) error {
 	return nil
 }
 
-// reserveNear gives it addresses near, and reports whether the host has them free.
+// nearTaken says that a shadow stack lies near.
+var nearTaken atomic.Bool
+
+// reserveNear gives it addresses near, and reports whether the host has them free. Those that are reserved for the
+// directory of jump tables it shares with that.
 func (s *shadow) reserveNear(limit emu.Addr) bool {
-	n := uintptr(limit) + shadowGuard
-	p, err := rawMmap(nearStart, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, -1)
-	if err != nil {
+	if !nearTaken.CompareAndSwap(false, true) {
 		return false
 	}
-	if p != nearStart { // before Linux 4.17
-		unix.Syscall(unix.SYS_MUNMAP, p, n, 0)
-		return false
+	n, kept := uintptr(limit)+shadowGuard, uintptr(0)
+	if d := directoryAt(); d != 0 {
+		kept = min(n, d+directorySize-nearStart)
 	}
-	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), windows: newPieces(p, n, windowSize)}
+	if at := nearStart + kept; kept < n {
+		p, err := rawMmap(at, n-kept, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, -1)
+		if err == nil && p != at { // before Linux 4.17
+			unix.Syscall(unix.SYS_MUNMAP, p, n-kept, 0)
+		}
+		if p != at {
+			nearTaken.Store(false)
+			return false
+		}
+	}
+	*s = shadow{base: uintptr(nearBias), size: uintptr(limit), windows: newPieces(nearStart, n, windowSize)}
+	s.windows.kept = kept
 	return true
 }
 
@@ -92,6 +106,12 @@ func (s *shadow) open(p uintptr) error {
 // opened reports whether the place at host address p is accessible.
 func (s *shadow) opened(p uintptr) bool { return s.windows.has(s.window(p)) }
 
+// windowAt returns the host addresses, [lo, hi), of the window with the place at host address p.
+func (s *shadow) windowAt(p uintptr) (lo, hi uintptr) {
+	lo = s.windows.at + s.window(p)*windowSize
+	return lo, lo + windowSize
+}
+
 // window is the number of that with the place at host address p.
 func (s *shadow) window(p uintptr) uintptr { return (p - s.windows.at) / windowSize }
 
@@ -103,6 +123,10 @@ func (s *shadow) forget() { s.windows.clear() }
 
 // release gives the addresses back, and what the stack holds.
 func (s *shadow) release() {
+	near := s.near()
 	s.windows.release()
+	if near {
+		nearTaken.Store(false)
+	}
 	*s = shadow{}
 }
