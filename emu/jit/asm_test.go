@@ -69,6 +69,7 @@ var (
 	vecs    = values(vec(0), vec(7), vecBudget, vecTotal)
 	mms     = values(mmx(0), mmScratch)
 	mmOps   = values[byte](opMOVQLoad, opMOVQStore, opPADDQ)
+	sseOps  = values[byte](opMOVUPSLoad, opMOVUPSStore, opPADDQ)
 )
 
 // encodings has every method that emits whole instructions.
@@ -122,6 +123,8 @@ var encodings = []encoding{
 	emits((*assembler).mmIndex, values[byte](opMOVQStore), values[mmx](0, 7), bases, maybe, near),
 	emits((*assembler).mmAt, mmOps, mms, bases, disps),
 	emits((*assembler).mmReg, values[byte](opMOVQLoad, opPADDQ), mms, mms),
+	emits((*assembler).sse, sseOps, offsets),
+	emits((*assembler).sseAt, sseOps, bases, disps),
 	emits((*assembler).movqTo, mms, bases),
 	emits((*assembler).movqFrom, bases, mms),
 	emits((*assembler).psrlq, mms, shifts),
@@ -193,7 +196,7 @@ func patchShort(e *assembler, op byte) {
 var partial = map[string]string{
 	"byte": "bytes of an instruction", "u32": "its immediate or displacement", "u64": "its immediate", "put32": "link's store",
 	"rip": "ModRM byte and displacement", "memRM": "ModRM byte and displacement", "sib": "ModRM byte and displacement",
-	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "memIndex": "ModRM and displacement", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "shortBack": "short, back", "emitFor": "emits nothing",
+	"immediate": "opcode and immediate", "swap": "emits nothing", "memScaled": "ModRM byte and displacement", "evex": "prefix and opcode", "rex32": "a prefix", "memIndex": "ModRM and displacement", "signs": "vpmovq2m, vpmovq2mLow", "align": "INT3", "padSite": "NOP", "shortBack": "short, back", "sseOpcode": "prefixes and opcode", "emitFor": "emits nothing",
 	"emitLoadState": "many", "emitTakeFlags": "many", "emitGiveFlags": "many", "emitSaveState": "many", "ifX87": "many", "saveX87": "many", "restoreX87": "many", "jumpX87": "many", "emitClearX87": "many",
 }
 

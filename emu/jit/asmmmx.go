@@ -55,3 +55,28 @@ func (e *assembler) movqFrom(r x86.Reg, m mmx) {
 
 // psrlq emits psrlq m, n.
 func (e *assembler) psrlq(m mmx, n byte) { e.byte(0x0f, opPSRLQ, 0xd0|byte(m), n) }
+
+// Opcodes behind 0f, of SSE.
+const (
+	opMOVUPSLoad  = 0x10
+	opMOVUPSStore = 0x11
+)
+
+// sse emits an instruction with XMM15 and [off], sseAt one with [base+disp]. Those of SSE leave the upper halves of YMM
+// registers alone.
+func (e *assembler) sse(op byte, off int) {
+	e.sseOpcode(op, x86.RAX)
+	e.rip(7, off, 0)
+}
+
+func (e *assembler) sseAt(op byte, base x86.Reg, disp int32) {
+	e.sseOpcode(op, base)
+	e.memRM(7, base, disp)
+}
+
+func (e *assembler) sseOpcode(op byte, base x86.Reg) {
+	if op == opPADDQ {
+		e.byte(0x66)
+	}
+	e.byte(0x44|byte(base>>3), 0x0f, op)
+}

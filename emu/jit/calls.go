@@ -33,6 +33,9 @@ type calls struct {
 	inRegisters, lanes bool
 	registers          []mmx
 	parts              int
+	// rare is the first column of rareEvents, which is even, if registers has the totals; an even number of columns
+	// follow.
+	rare int
 	// misses is the first column of events of misses.
 	misses int
 	// kept is how many of the sums are of arcs of other processes, which had the engine before, or of the image.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -52,6 +53,7 @@ func (k *calls) setRegisters(s *simulation) {
 	if s.branches {
 		room = mmHistory
 	}
+	k.setRareApart()
 	k.registers = slices.Repeat([]mmx{inMemory}, len(k.Totals))
 	next := mmx(0)
 	for _, ev := range slices.Concat(addedMost, k.Events) {
@@ -60,6 +62,30 @@ func (k *calls) setRegisters(s *simulation) {
 			next++
 		}
 	}
+}
+
+// setRareApart gives rareEvents the last columns, two by two.
+func (k *calls) setRareApart() {
+	even := func(n int) int { return (n + 1) &^ 1 }
+	isRare := func(ev emu.Event) bool { return slices.Contains(rareEvents, ev) }
+	rares := 0
+	for _, ev := range k.Events {
+		rares += b2i(isRare(ev))
+	}
+	l := callgraph.Layout{Calls: len(k.Events) - rares, Header: k.In()}
+	k.rare = even(l.Calls + 1)
+	l.Words = k.rare + even(rares)
+	static, rare := 0, k.rare
+	for _, ev := range k.Events {
+		next := &static
+		if isRare(ev) {
+			next = &rare
+		}
+		l.Columns = append(l.Columns, *next)
+		*next++
+	}
+	k.SetLayout(l)
+	k.misses = k.rare
 }
 
 // keepsClock reports whether the clock of simulated caches is in mmClock while generated code runs, historyInMMX
@@ -280,14 +306,20 @@ func (e *Engine) emitMMX(op byte, m mmx, at row, word int) {
 	}
 }
 
+// emitSSE emits an instruction with XMM15 and two words of a row.
+func (e *Engine) emitSSE(op byte, at row, word int) {
+	if at.base == x86.NoReg {
+		e.sse(op, at.off+8*word)
+	} else {
+		e.sseAt(op, at.base, int32(8*word))
+	}
+}
+
 // emitAddMMX adds the totals, and 1 for a call that counts if calls is set, to words of a row from word on. It leaves
 // registers and flags alone.
 func (e *Engine) emitAddMMX(at row, word int, calls bool) {
 	k := e.calls
-	for c, m := range k.registers {
-		if c == k.callsColumn() && !calls {
-			continue
-		}
+	for c, m := range k.registers[:k.callsColumn()+b2i(calls)] {
 		e.emitMMX(opMOVQLoad, mmScratch, at, word+c)
 		if m != inMemory {
 			e.mmReg(opPADDQ, mmScratch, m)
@@ -296,6 +328,16 @@ func (e *Engine) emitAddMMX(at row, word int, calls bool) {
 		}
 		e.emitMMX(opMOVQStore, mmScratch, at, word+c)
 	}
+	if k.rare == len(k.registers) {
+		return
+	}
+	e.sse(opMOVUPSStore, stXMM15)
+	for c := k.rare; c < len(k.registers); c += 2 {
+		e.emitSSE(opMOVUPSLoad, at, word+c)
+		e.sse(opPADDQ, k.totalAt(c, 0))
+		e.emitSSE(opMOVUPSStore, at, word+c)
+	}
+	e.sse(opMOVUPSLoad, stXMM15)
 }
 
 // emitSumMMX adds n to the total in m.

@@ -287,3 +287,34 @@ func TestX87Interrupted(t *testing.T) {
 	}
 	require.Greater(t, interrupted, 20)
 }
+
+// TestYMM15Kept has calls add totals to sums, which takes XMM15 where several events are counted: the guest's YMM15 is
+// what it was.
+func TestYMM15Kept(t *testing.T) {
+	for name, cfg := range mmxModes {
+		t.Run(name, func(t *testing.T) {
+			m := newMachineWith(t, cfg, `
+				c5 7e 6f 3f        # vmovdqu ymm15, [rdi]
+				e8 17 00 00 00     # call 20
+				c5 7e 7f 7f 40     # vmovdqu [rdi+40h], ymm15
+				0f 05              # syscall
+			`)
+			m.poke(codeAt+0x20, "c5 7e 7f 7f 20 c3") // vmovdqu [rdi+20h], ymm15; ret
+			want := make([]byte, 32)
+			for i := range want {
+				want[i] = byte(0xf0 - i)
+			}
+			require.Equal(t, len(want), m.mem.Poke(dataAt, want))
+			m.cpu.Regs[emu.RDI] = uint64(dataAt)
+			m.run(emu.StopSyscall)
+			for _, at := range []emu.Addr{0x20, 0x40} {
+				got := make([]byte, len(want))
+				require.Equal(t, len(got), m.mem.Read(dataAt+at, got))
+				require.Equal(t, want, got)
+			}
+			if m.mmx && m.calls != nil {
+				require.Equal(t, len(m.calls.Events) > 1, m.calls.rare < len(m.calls.registers))
+			}
+		})
+	}
+}
