@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cgemu/cgemu/emu"
 	"github.com/cgemu/cgemu/emu/mem"
@@ -45,8 +46,8 @@ func TestDirectory(t *testing.T) {
 				require.EqualValues(t, 503, m.Executed())
 				require.NoError(t, m.Close())
 			}
-			_, err := rawMmap(nearStart, emu.PageSize, 0, 0x22|0x100000, -1)
-			require.Error(t, err, "what the directory takes is no longer reserved")
+			_, err := rawMmap(nearStart, emu.PageSize, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE, -1)
+			require.ErrorIs(t, err, unix.EEXIST, "what the directory takes is no longer reserved")
 		})
 	}
 }
