@@ -118,9 +118,9 @@ func TestOracleGeometries(t *testing.T) {
 
 // TestOracleSimulatedDynamic compares whole files of programs as they are installed. What AT_RANDOM
 // and getrandom give a program is random under Valgrind, and in some runs of some programs a reference
-// more or less misses for it: gzip with small caches is another in one run of eight, when the highest
-// three bits of AT_RANDOM's third byte are 0, which select a set of D1. One of many runs of Valgrind has
-// to be equal; four were too few once.
+// more or less misses for it: gzip with small caches has one miss of D1 more in one run of eight, when the
+// highest three bits of AT_RANDOM's third byte are 0. One of many runs of Valgrind has to be equal; four were
+// too few once.
 func TestOracleSimulatedDynamic(t *testing.T) {
 	t.Parallel()
 	dir := files(t)

@@ -41,7 +41,7 @@ FN leaf2
 	ret
 END leaf2
 
-# Five jumps of each kind in a row.
+# Five jumps in a row: through words, by a register, direct.
 FN chain
 	jmp	*to_second(%rip)
 END chain
@@ -82,7 +82,7 @@ FN carried
 4:	jmp	*to_leaf(%rip)
 END carried
 
-# The return address is not where the call put it when the jump comes.
+# RSP is not at the return address when the jump comes.
 FN moved
 	push	%rbx
 	jmp	*to_pop(%rip)

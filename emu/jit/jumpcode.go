@@ -12,8 +12,8 @@ import (
 // frame, or goes back to one.
 
 // emitJumpedTo is where a jump from another function comes to an entry for lookups of function number, with RCX, which
-// has what emitFrom loads, in slotA. If the jump is the last one's again, and in place of a return, it pushes the frame
-// itself, and goes on behind. Otherwise a routine does what is due.
+// has what emitFrom loads, in slotA. If the jump is the last one's again, and a tail call, it pushes the frame itself,
+// and goes on behind. Otherwise a routine does what is due.
 func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.load(regTable, counterOff+8*cache)
 	e.leaIndex(x86.RCX, x86.RCX, regTable, 1, 0)
@@ -28,28 +28,34 @@ func (e *Engine) emitJumpedTo(cache int, number uint32, behind int) {
 	e.jmp(e.calls.crossed)
 
 	e.patchShort(known)
-	e.emitInPlaceOfReturn(number, func() {
+	e.emitUnlessTailCall(number, func() {
 		e.load(x86.RCX, counterOff+8*cache)
 		e.not(x86.RCX)
 		e.lea(x86.RCX, x86.RCX, 1)
 		e.jmp(routine)
 	})
-	e.emitPushFrame(regTable)
-	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
-	e.storeAt(regTable, 0, x86.RCX) // if that faults, regTarget says where
-	e.load(x86.RCX, counterOff+8*cache+8)
-	e.storeAt(regTable, 8, x86.RCX)
-	e.emitEntered(row{base: x86.RCX}, true, regTable, regTarget)
+	e.emitPushTailCall(row{base: x86.RCX}, func() { e.load(x86.RCX, counterOff+8*cache+8) })
 	e.jmp(behind)
 }
 
-// emitInPlaceOfReturn goes on if an indirect jump into function number is in place of a return, and no jump back:
-// RSP is at the return address of the innermost call, and none of the functions that are active since then, each but
-// the first of which was entered by such a jump, is the target's. Otherwise it does what leads elsewhere. RCX and
-// regTable are lost.
-func (e *Engine) emitInPlaceOfReturn(number uint32, otherwise func()) {
+// emitPushTailCall pushes the frame of a tail call by the arc at a row, whose address loadArc loads into RCX, and
+// counts it. It loses RCX and regTable, and regTarget if totals are in memory.
+func (e *Engine) emitPushTailCall(at row, loadArc func()) {
+	e.emitPushFrame(regTable)
+	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
+	e.storeAt(regTable, 0, x86.RCX) // if that faults at an entry for lookups, regTarget says where
+	loadArc()
+	e.storeAt(regTable, 8, x86.RCX)
+	e.emitEntered(at, true, regTable, regTarget)
+}
+
+// emitUnlessTailCall emits otherwise, which leads elsewhere, for an indirect jump into function number that is no tail
+// call, or one that goes back: a tail call comes with RSP at the return address of the innermost call, and if those
+// that were active since, by a tail call each, are the target's function, it goes back to that. RCX and regTable are
+// lost.
+func (e *Engine) emitUnlessTailCall(number uint32, otherwise func()) {
 	e.loadFrame(regTable)
-	first := e.emitFrameOfCall(0)
+	first := e.emitFrameOfCall()
 	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
 	jumped := e.short(opJRCXZ)
 	other := []int{e.short(opShortJ)}
@@ -62,7 +68,7 @@ func (e *Engine) emitInPlaceOfReturn(number uint32, otherwise func()) {
 	e.loadAt(x86.RCX, x86.RCX, 8*callgraph.Function)
 	e.lea(x86.RCX, x86.RCX, -int32(number))
 	other = append(other, e.short(opJRCXZ))
-	last := e.emitFrameOfCall(0)
+	last := e.emitFrameOfCall()
 	e.lea(x86.RCX, x86.RCX, callgraph.Jumped)
 	e.shortBack(opJRCXZ, below)
 	other = append(other, e.short(opShortJ))
@@ -78,10 +84,10 @@ func (e *Engine) emitInPlaceOfReturn(number uint32, otherwise func()) {
 	e.patchShort(even)
 }
 
-// emitFrameOfCall emits a short jump for the case that the frame off bytes from regTable on is that of the call whose
+// emitFrameOfCall emits a short jump for the case that the frame at regTable is that of the call whose
 // return address is on top of the stack. RCX is lost; it is -Jumped for the frame of a jump in place of that.
-func (e *Engine) emitFrameOfCall(off int32) (site int) {
-	e.loadAt(x86.RCX, regTable, off)
+func (e *Engine) emitFrameOfCall() (site int) {
+	e.loadAt(x86.RCX, regTable, 0)
 	e.not(x86.RCX)
 	e.leaIndex(x86.RCX, x86.RSP, x86.RCX, 1, 8+1)
 	return e.short(opJRCXZ)

@@ -157,7 +157,8 @@ func (e *Engine) wildEntries(lo, hi uintptr) bool {
 	return d != 0 && lo < d+directorySize && (d-lo+reach-1)%each < hi-lo+2*reach-1
 }
 
-// loseDirectory has all engines do without the directory, e before its next lookup is done.
+// loseDirectory has all engines do without the directory: others before they run again, e as soon as it looks
+// something up that lies below maxCode, or runs anew.
 func (e *Engine) loseDirectory() {
 	directoryLost.Store(true)
 	e.showTable(withdrawn)

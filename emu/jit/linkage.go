@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/cgemu/cgemu/emu"
-	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/guest"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
@@ -115,24 +114,19 @@ func (e *Engine) linksJump(pc emu.Addr) bool {
 	return e.calls.inRegisters && !e.Jumps && !e.calls.Passes(pc) && !e.calls.Resumes(pc)
 }
 
-// emitLinkedTailCall goes to to, which is of another function, if jump i is in place of a return. It returns the site
-// of a jump for the case that it is not, with RCX in slotA.
+// emitLinkedTailCall goes to to, which is of another function, if jump i is a tail call. It returns the site of a jump
+// for the case that it is not, with RCX in slotA. Totals are in registers.
 func (e *Engine) emitLinkedTailCall(g *ginsn, i int, to emu.Addr) (other int) {
 	defer e.emitFor(e.emitFor(forCalls))
 	arc := e.arc(g.PC, to)
 	e.store(slotA, x86.RCX)
 	e.store(slotC, regTable)
-	e.emitInPlaceOfReturn(e.calls.Number(to), func() {
+	e.emitUnlessTailCall(e.calls.Number(to), func() {
 		e.load(regTable, slotC)
 		other = e.jmp(0)
 	})
 	e.emitKnownTarget(i, to)
-	e.emitPushFrame(regTable)
-	e.lea(x86.RCX, x86.RSP, 8+callgraph.Jumped)
-	e.storeAt(regTable, 0, x86.RCX)
-	e.leaRIP(x86.RCX, arc)
-	e.storeAt(regTable, 8, x86.RCX)
-	e.emitEntered(row{x86.NoReg, arc}, true, x86.NoReg, x86.NoReg)
+	e.emitPushTailCall(row{x86.NoReg, arc}, func() { e.leaRIP(x86.RCX, arc) })
 	e.load(x86.RCX, slotA)
 	e.load(regTable, slotC)
 	e.emitLink(to)

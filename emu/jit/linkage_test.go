@@ -128,6 +128,31 @@ func TestLinkedCall(t *testing.T) {
 	}
 }
 
+// TestLinkedTailCall has a function that is called jump to another one through a word, which leads elsewhere later. Where
+// the guest cannot write to the word, the block depends on its page.
+func TestLinkedTailCall(t *testing.T) {
+	for name, prot := range map[string]mem.Prot{"writable": mem.Read | mem.Write, "constant": mem.Read} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachineWith(t, emu.Config{Function: sixteen}, `
+				e8 1b000000     # call 20
+				0f05            # syscall
+			`)
+			m.poke(codeAt+0x20, "ff25 da0a1000") // jmp [500b00]
+			m.poke(codeAt+0x1000, "90 c3")
+			m.poke(codeAt+0x1100, "c3")
+			require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
+			for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1000} {
+				m.bind(codeAt + to)
+				m.cpu.RIP = codeAt
+				m.run(emu.StopSyscall)
+				require.Equal(t, prot&mem.Write == 0, slices.Contains(m.tbs.at(codeAt+0x20).pages(), dataAt))
+			}
+			require.EqualValues(t, 19, m.Executed())
+			require.ElementsMatch(t, []string{"0-20 4 11", "20-1000 3 6", "20-1100 1 1"}, m.arcs())
+		})
+	}
+}
+
 // TestConstantWord has the page of a word that the guest cannot write to change: to what the guest can write to, to one
 // that is not there, to another one, and back to what it was. Then the code made first is good again.
 func TestConstantWord(t *testing.T) {

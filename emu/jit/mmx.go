@@ -64,27 +64,13 @@ func (k *calls) setRegisters(s *simulation) {
 	}
 }
 
-// setRareApart gives rareEvents the last columns, two by two.
+// setRareApart gives rareEvents the last columns, two by two, behind the others and that of calls.
 func (k *calls) setRareApart() {
 	even := func(n int) int { return (n + 1) &^ 1 }
-	isRare := func(ev emu.Event) bool { return slices.Contains(rareEvents, ev) }
-	rares := 0
-	for _, ev := range k.Events {
-		rares += b2i(isRare(ev))
-	}
-	l := callgraph.Layout{Calls: len(k.Events) - rares, Header: k.In()}
-	k.rare = even(l.Calls + 1)
-	l.Words = k.rare + even(rares)
-	static, rare := 0, k.rare
-	for _, ev := range k.Events {
-		next := &static
-		if isRare(ev) {
-			next = &rare
-		}
-		l.Columns = append(l.Columns, *next)
-		*next++
-	}
-	k.SetLayout(l)
+	_, static, rares := k.columnsApart(0)
+	k.rare = even(static + 1)
+	columns, _, _ := k.columnsApart(k.rare)
+	k.SetLayout(callgraph.Layout{Columns: columns, Calls: static, Words: k.rare + even(rares), Header: k.In()})
 	k.misses = k.rare
 }
 

@@ -91,7 +91,7 @@ const (
 	stX87Operands = 0x3f0
 	stX87Rests    = 0x410
 	stX87Routines = 0x420
-	// stXMM15 is where the guest's is while totals are added to sums (totals.go).
+	// stXMM15 is where the guest's is while totals are added to sums (emitAddMMX).
 	stXMM15 = 0x4f0
 	// stSimStack is where the stack of simulating routines ends, which grows down from there.
 	stSimStack = 0x800

@@ -40,23 +40,27 @@ var rareEvents = []emu.Event{emu.I1mr, emu.ILmr, emu.D1mr, emu.DLmr, emu.D1mw, e
 
 // setLanes gives each event a lane, if there are enough. The first one has instructions.
 func (k *calls) setLanes() bool {
-	l := callgraph.Layout{Calls: callsLane, Words: allLanes, Header: staticLanes}
-	static, rare := 0, staticLanes
-	for _, ev := range k.Events {
-		if slices.Contains(rareEvents, ev) {
-			l.Columns = append(l.Columns, rare)
-			rare++
-		} else {
-			l.Columns = append(l.Columns, static)
-			static++
-		}
-	}
+	columns, static, rare := k.columnsApart(staticLanes)
 	if static > callsLane || rare > allLanes {
 		return false
 	}
-	k.SetLayout(l)
+	k.SetLayout(callgraph.Layout{Columns: columns, Calls: callsLane, Words: allLanes, Header: staticLanes})
 	k.misses = staticLanes
 	return true
+}
+
+// columnsApart returns columns for the events, those of rareEvents from a column on, and where each kind ends.
+func (k *calls) columnsApart(from int) (columns []int, static, rare int) {
+	rare = from
+	for _, ev := range k.Events {
+		next := &static
+		if slices.Contains(rareEvents, ev) {
+			next = &rare
+		}
+		columns = append(columns, *next)
+		*next++
+	}
+	return columns, static, rare
 }
 
 // prepareSteps makes the numbers that are added to a register, with 0 for its other half.
