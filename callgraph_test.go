@@ -137,22 +137,32 @@ func TestCallGraphEngines(t *testing.T) {
 	}
 }
 
-// TestCallGraphLimits ends a program behind each number of instructions: calls are the same with both engines wherever
-// a budget is used up.
+// TestCallGraphLimits ends a program behind each number of instructions, where it simulates behind each seventh: calls
+// are the same with both engines wherever a budget is used up.
 func TestCallGraphLimits(t *testing.T) {
 	for _, program := range []string{"testdata/calls", "testdata/stacks", "testdata/tails"} {
 		total := start(t, cgemu.Config{Args: []string{program}}).total()
 		last := ""
 		for n := uint64(1); n < total; n++ {
-			var texts []string
-			for _, engine := range fullEngines {
-				r := start(t, cgemu.Config{Args: []string{program}, CallGraph: true, MaxInsns: n, Engine: engine})
-				texts = append(texts, callgrindText(t, r.Profile))
+			cfg := cgemu.Config{Args: []string{program}, CallGraph: true, MaxInsns: n}
+			last = sameCalls(t, cfg)
+			if n%7 == 0 {
+				cfg.Caches, cfg.Branches = &bigCaches, true
+				sameCalls(t, cfg)
 			}
-			require.Equal(t, texts[0], texts[1], "%s, %d instructions", program, n)
-			require.NotEmpty(t, texts[0])
-			last = texts[0]
 		}
 		require.Contains(t, last, "calls=")
 	}
+}
+
+// sameCalls returns the profile with calls of a run, which both engines are to leave.
+func sameCalls(t *testing.T, cfg cgemu.Config) (profile string) {
+	var texts []string
+	for _, engine := range fullEngines {
+		cfg.Engine = engine
+		texts = append(texts, callgrindText(t, start(t, cfg).Profile))
+	}
+	require.Equal(t, texts[0], texts[1], "%s, %d instructions", cfg.Args[0], cfg.MaxInsns)
+	require.NotEmpty(t, texts[0])
+	return texts[0]
 }

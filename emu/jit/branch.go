@@ -134,15 +134,25 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 // emitPushReturn pushes a return address on the guest's stack.
 func (e *Engine) emitPushReturn(ret emu.Addr) {
 	defer e.emitFor(e.emitFor(forCalls))
-	if ret <= math.MaxInt32 {
+	free := e.spares()
+	switch {
+	case ret <= math.MaxInt32:
 		e.storeGuestImm(x86.RSP, e.pendingRSP-8, int32(ret))
-	} else {
-		e.store(slotA, x86.RBX)
+	case free != 0:
+		r := lowest(free)
+		e.movImm(r, uint64(ret))
+		e.storeGuest(x86.RSP, e.pendingRSP-8, r)
+	default:
+		r := x86.RBX
+		if e.directoryIn == r {
+			r = x86.RDX
+		}
+		e.store(slotA, r)
 		from := e.pos
-		e.movImm(x86.RBX, uint64(ret))
-		e.storeGuest(x86.RSP, e.pendingRSP-8, x86.RBX)
-		e.load(x86.RBX, slotA)
-		e.saved(from, x86.RBX, slotA, 0)
+		e.movImm(r, uint64(ret))
+		e.storeGuest(x86.RSP, e.pendingRSP-8, r)
+		e.load(r, slotA)
+		e.saved(from, r, slotA, 0)
 	}
 	e.pendingRSP -= 8
 }
@@ -323,7 +333,7 @@ func (e *Engine) emitIndirect(g *ginsn) {
 // emitCallInd translates an indirect call.
 func (e *Engine) emitCallInd(g *ginsn, i int) {
 	defer e.emitFor(e.emitFor(forLookups))
-	if to, ok := e.linkageOf(g); ok && e.linksCalls() {
+	if to, ok := e.linkageOf(g); ok {
 		e.emitLinkedCallInd(g, i, to)
 		return
 	}

@@ -37,13 +37,10 @@ func (e *Engine) constant(a emu.Addr) bool {
 	return v != nil && v.Prot&(mem.Read|mem.Write) == mem.Read && !v.Shared && (a+7).PageDown() == a.PageDown()
 }
 
-// linksCalls reports whether such calls are links, and entries of linkage tables part of their callers' blocks: not
-// where they are simulated.
-func (e *Engine) linksCalls() bool { return !e.predicts() && !e.details() }
-
-// linkedJump returns where g leads if that is such a jump, by a word that does not change as long as the block is good.
-func (e *Engine) linkedJump(g *ginsn) (to emu.Addr, ok bool) {
-	if e.calls != nil || g.Flow != x86.FlowJmpInd {
+// leadsTo returns where g leads if that is such a jump or call, by a word that does not change as long as the block is
+// good.
+func (e *Engine) leadsTo(g *ginsn) (to emu.Addr, ok bool) {
+	if g.Flow != x86.FlowJmpInd && g.Flow != x86.FlowCallInd {
 		return 0, false
 	}
 	to, ok = e.linkageOf(g)
@@ -58,7 +55,7 @@ func (e *Engine) entryLeadsTo(a emu.Addr) (to emu.Addr, ok bool) {
 		if !e.decodeOne(g, a) {
 			break
 		}
-		if to, ok := e.linkedJump(g); ok {
+		if to, ok := e.leadsTo(g); ok {
 			e.read(a, int(g.Len))
 			e.readWord(wordOf(g))
 			return to, true
@@ -211,9 +208,6 @@ func (e *Engine) replace(t *tb) {
 // decodeLinkage adds the entry of a linkage table to the block if call, its last instruction, leads to one that is
 // bound.
 func (e *Engine) decodeLinkage(call *ginsn) {
-	if !e.linksCalls() {
-		return
-	}
 	n := len(e.block)
 	for a := call.Dest(); len(e.block) < min(n+maxLinkage, cap(e.block)) && !e.marks[a] && !e.inBlock(a); {
 		e.block = e.block[:len(e.block)+1]
@@ -256,6 +250,7 @@ func (e *Engine) emitLinkedCall(i int) {
 	to, _ := e.linkageOf(g)
 	e.settleRegs()
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	e.emitKnownTarget(i, to)
 	e.emitDirectCall(call, to, true)
 }
 
@@ -263,6 +258,7 @@ func (e *Engine) emitLinkedCall(i int) {
 func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
 	e.settleRegs()
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
+	e.emitKnownTarget(i, to)
 	e.emitPushReturn(g.Next())
 	e.emitDirectCall(i, to, false)
 }
@@ -296,8 +292,8 @@ func (e *Engine) emitRebound() {
 }
 
 // addCalls adds n calls that t's CALL made, which need no code to be counted, and as many of the entry of a linkage
-// table that it leads to. What is executed there is the entry's, but the totals have it already when the arc that t
-// records is entered.
+// table that it leads to, with what its instructions count: the totals have that when the arc that t records is
+// entered, and the entry's is not entered.
 func (e *Engine) addCalls(t *tb, n int64) {
 	if n == 0 {
 		return
@@ -312,7 +308,36 @@ func (e *Engine) addCalls(t *tb, n int64) {
 	}
 	if t.passed != 0 {
 		add(t.passed, k.Recorder.Calls(), n)
-		add(t.passed, k.In()+k.columns[emu.Ir], -n*int64(t.linkage))
+		for i := t.lastOwn() + 1; i < t.insnCount(); i++ {
+			for _, p := range e.plans[t.insn(i).plan] {
+				if c := k.columns[p.event]; c >= 0 {
+					add(t.passed, k.Out()+c, n*p.times)
+				}
+			}
+		}
+	}
+}
+
+// entryArc returns the arc of the call of a linkage table's entry that instruction i belongs to, 0 if there is none:
+// what happens there, and does not always, is added to it at once (addCalls).
+func (e *Engine) entryArc(i int) (arc int) {
+	call := e.t.lastOwn()
+	if i <= call || e.calls == nil || e.counting != emu.CountAll {
+		return 0
+	}
+	return e.arc(e.block[call].PC, e.block[call].Dest())
+}
+
+// emitMissesOfEntry adds the totals of misses of an event and of the last level's behind it to words of such an arc
+// from word on, if there is one. It loses RSP and the flags.
+func (e *Engine) emitMissesOfEntry(arc, word int, ev emu.Event) {
+	if arc == 0 || e.total(ev) < 0 {
+		return
+	}
+	for _, ev := range [2]emu.Event{ev, ev + 1} {
+		e.load(x86.RSP, e.total(ev))
+		e.byte(rexW(x86.RSP, 0), aluADD<<3|1) // add [...], rsp
+		e.rip(x86.RSP, arc+8*(word+e.calls.columns[ev]), 0)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cgemu/cgemu/cachesim"
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/callgraph"
 	"github.com/cgemu/cgemu/emu/mem"
 	"github.com/cgemu/cgemu/emu/x86"
 )
@@ -80,17 +82,21 @@ const linkedCall = `
 `
 
 // newLinked is a machine with it, where the entry passes.
-func newLinked(t *testing.T) *machine {
-	m := newMachineWith(t, emu.Config{Function: func(a emu.Addr) emu.Function {
+func newLinked(t *testing.T, cfg emu.Config) *machine {
+	cfg.Function = func(a emu.Addr) emu.Function {
 		f := sixteen(a)
 		f.Passes = f.ID == codeAt+0x20
 		return f
-	}}, linkedCall)
+	}
+	m := newMachineWith(t, cfg, linkedCall)
 	m.poke(codeAt+0x1000, "90 c3")
 	m.poke(codeAt+0x1100, "c3")
 	m.bind(codeAt + 0x1000)
 	return m
 }
+
+// whatIsCounted are configurations with and without simulation.
+var whatIsCounted = map[string]emu.Config{"Ir": {}, "simulated": {Caches: &cachesim.Default, Branches: true, Events: ^emu.EventSet(0)}}
 
 // bind makes the entry lead elsewhere.
 func (m *machine) bind(to emu.Addr) {
@@ -101,30 +107,61 @@ func (m *machine) bind(to emu.Addr) {
 // the guest cannot write to the word, the block depends on its page.
 func TestLinkedCall(t *testing.T) {
 	for name, prot := range map[string]mem.Prot{"writable": mem.Read | mem.Write, "constant": mem.Read} {
-		t.Run(name, func(t *testing.T) {
-			m := newLinked(t)
-			require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
-			for _, tt := range []struct {
-				to    emu.Addr
-				insns uint64
-				arcs  []string
-			}{
-				{0x1000, 6, []string{"0-20 1 2", "0-1000 1 2"}}, {0x1000, 12, []string{"0-20 1 2", "0-1000 1 2"}},
-				{0x1100, 17, []string{"0-20 1 2", "0-1100 1 1"}}, {0x1000, 23, []string{"0-20 1 2", "0-1000 1 2"}},
-			} {
-				m.bind(codeAt + tt.to)
-				m.cpu.RIP = codeAt
-				m.run(emu.StopSyscall)
-				require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
-				require.Equal(t, prot&mem.Write == 0, slices.Contains(m.tbs.at(codeAt).pages(), dataAt))
-				require.Equal(t, tt.insns, m.Executed())
-				require.Equal(t, tt.insns, m.Calls().Totals[0])
-				require.ElementsMatch(t, tt.arcs, m.arcs())
+		for mode, cfg := range whatIsCounted {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				m := newLinked(t, cfg)
+				require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
+				for _, tt := range []struct {
+					to    emu.Addr
+					insns uint64
+					arcs  []string
+				}{
+					{0x1000, 6, []string{"0-20 1 2", "0-1000 1 2"}}, {0x1000, 12, []string{"0-20 1 2", "0-1000 1 2"}},
+					{0x1100, 17, []string{"0-20 1 2", "0-1100 1 1"}}, {0x1000, 23, []string{"0-20 1 2", "0-1000 1 2"}},
+				} {
+					m.bind(codeAt + tt.to)
+					m.cpu.RIP = codeAt
+					m.run(emu.StopSyscall)
+					require.EqualValues(t, 2, m.tbs.at(codeAt).linkage)
+					require.Equal(t, prot&mem.Write == 0, slices.Contains(m.tbs.at(codeAt).pages(), dataAt))
+					require.Equal(t, tt.insns, m.Executed())
+					require.Equal(t, tt.insns, m.Calls().Totals[m.Calls().Column(emu.Ir)])
+					require.ElementsMatch(t, tt.arcs, m.arcs())
+				}
+				for a, n := range map[emu.Addr]uint64{0: 4, 5: 4, 0x20: 4, 0x24: 4, 0x1000: 3, 0x1001: 3, 0x1100: 1} {
+					require.Equal(t, n, m.events(codeAt + a)[emu.Ir], "%x", a)
+				}
+			})
+		}
+	}
+}
+
+// TestLinkedCallEvents has what the entry of a linkage table counts and misses be the entry's, on hosts with AVX-512 and
+// without, where it leads elsewhere later, too. Flags are as the CALL found them.
+func TestLinkedCallEvents(t *testing.T) {
+	for _, prot := range []mem.Prot{mem.Read | mem.Write, mem.Read} {
+		m := newLinked(t, whatIsCounted["simulated"])
+		m.poke(codeAt+0x20, "90 ff25 d90a1000")       // nop; jmp [500b00]
+		m.poke(codeAt+0x1100, "0f 92 c0 48 31 c9 c3") // setc al; xor rcx, rcx; ret
+		require.NoError(t, m.mem.Protect(dataAt, dataAt+0x1000, prot))
+		for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1100, 0x1000} {
+			m.bind(codeAt + to)
+			m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+			m.cpu.Flags |= uint64(x86.CF)
+			m.run(emu.StopSyscall)
+			require.Equal(t, to == 0x1100, m.cpu.Regs[emu.RAX] == 1)
+		}
+		got := map[emu.Event]uint64{}
+		k := m.Calls()
+		m.gather()
+		k.Collect(0, ^emu.Addr(0), func(s callgraph.Sum) {
+			for i, n := range s.Costs {
+				if s.Target == codeAt+0x20 && n > 0 {
+					got[k.Events[i]] = n
+				}
 			}
-			require.Equal(t, map[emu.Addr]uint64{
-				codeAt: 4, codeAt + 5: 4, codeAt + 0x20: 4, codeAt + 0x24: 4, codeAt + 0x1000: 3, codeAt + 0x1001: 3, codeAt + 0x1100: 1,
-			}, m.counts())
 		})
+		require.Equal(t, map[emu.Event]uint64{emu.Ir: 10, emu.Dr: 5, emu.D1mr: 1, emu.DLmr: 1, emu.Bi: 5, emu.Bim: 3, emu.Load8: 5}, got)
 	}
 }
 
@@ -196,7 +233,9 @@ func TestConstantWord(t *testing.T) {
 // TestLinkedCallBudget takes the same off a budget whatever the entry leads to: one for the CALL, and two for the
 // entry.
 func TestLinkedCallBudget(t *testing.T) {
-	for name, m := range map[string]*machine{"calls": newLinked(t), "Ir": newMachine(t, linkedCall)} {
+	for name, m := range map[string]*machine{
+		"calls": newLinked(t, emu.Config{}), "Ir": newMachine(t, linkedCall), "simulated calls": newLinked(t, whatIsCounted["simulated"]), "simulated": newSimulator(t, linkedCall),
+	} {
 		t.Run(name, func(t *testing.T) {
 			m.poke(codeAt+0x1000, "90 c3")
 			m.poke(codeAt+0x1100, "c3")
@@ -212,41 +251,56 @@ func TestLinkedCallBudget(t *testing.T) {
 
 // TestLinkedCallFault has the word go away: the jump faults, when the return address has been pushed.
 func TestLinkedCallFault(t *testing.T) {
-	m := newLinked(t)
-	m.run(emu.StopSyscall)
-	rsp := m.cpu.Regs[emu.RSP]
-	require.NoError(t, m.mem.Unmap(dataAt, dataAt+0x1000))
-	m.cpu.RIP = codeAt
-	stop := m.run(emu.StopFault)
-	require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
-	require.Equal(t, codeAt+0x24, m.cpu.RIP)
-	require.Equal(t, rsp-8, m.cpu.Regs[emu.RSP])
-	require.EqualValues(t, 6+3, m.Executed()) // that which faulted, too
-	require.NoError(t, m.mem.Map(mem.VMA{Lo: dataAt, Hi: dataAt + 0x1000, Prot: mem.Read | mem.Write}, nil))
-	m.bind(codeAt + 0x1100)
-	m.run(emu.StopSyscall)
-	require.Equal(t, rsp, m.cpu.Regs[emu.RSP])
-	require.EqualValues(t, 6+3+3, m.Executed())
-	require.ElementsMatch(t, []string{"0-20 2 5", "0-1000 1 2", "0-1100 1 1"}, m.arcs())
+	for mode, cfg := range whatIsCounted {
+		t.Run(mode, func(t *testing.T) {
+			m := newLinked(t, cfg)
+			m.run(emu.StopSyscall)
+			rsp := m.cpu.Regs[emu.RSP]
+			require.NoError(t, m.mem.Unmap(dataAt, dataAt+0x1000))
+			m.cpu.RIP = codeAt
+			stop := m.run(emu.StopFault)
+			require.Equal(t, &emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0xb00}, stop.Fault)
+			require.Equal(t, codeAt+0x24, m.cpu.RIP)
+			require.Equal(t, rsp-8, m.cpu.Regs[emu.RSP])
+			require.EqualValues(t, 6+3, m.Executed()) // that which faulted, too
+			require.NoError(t, m.mem.Map(mem.VMA{Lo: dataAt, Hi: dataAt + 0x1000, Prot: mem.Read | mem.Write}, nil))
+			m.bind(codeAt + 0x1100)
+			m.run(emu.StopSyscall)
+			require.Equal(t, rsp, m.cpu.Regs[emu.RSP])
+			require.EqualValues(t, 6+3+3, m.Executed())
+			require.ElementsMatch(t, []string{"0-20 2 5", "0-1000 1 2", "0-1100 1 1"}, m.arcs())
+		})
+	}
 }
 
 // TestLinkedCallThrough calls through a word without a table.
 func TestLinkedCallThrough(t *testing.T) {
-	m := newMachineWith(t, emu.Config{Function: sixteen}, `
-		ff15 fa0a1000  # call [500b00]
-		0f05           # syscall
-	`)
-	m.poke(codeAt+0x1000, "90 c3")
-	m.poke(codeAt+0x1100, "0f 92 c0 c3") // setc al: flags are as the call found them
-	for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1000} {
-		m.bind(codeAt + to)
-		m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
-		m.cpu.Flags |= uint64(x86.CF)
-		m.run(emu.StopSyscall)
-		require.Equal(t, to == 0x1100, m.cpu.Regs[emu.RAX] == 1)
+	for mode, cfg := range whatIsCounted {
+		t.Run(mode, func(t *testing.T) {
+			cfg.Function = sixteen
+			m := newMachineWith(t, cfg, `
+				ff15 fa0a1000  # call [500b00]
+				0f05           # syscall
+			`)
+			m.poke(codeAt+0x1000, "90 c3")
+			m.poke(codeAt+0x1100, "0f 92 c0 c3") // setc al: flags are as the call found them
+			for _, to := range []emu.Addr{0x1000, 0x1000, 0x1100, 0x1000} {
+				m.bind(codeAt + to)
+				m.cpu.RIP, m.cpu.Regs[emu.RAX] = codeAt, 0
+				m.cpu.Flags |= uint64(x86.CF)
+				m.run(emu.StopSyscall)
+				require.Equal(t, to == 0x1100, m.cpu.Regs[emu.RAX] == 1)
+			}
+			require.EqualValues(t, 16, m.Executed())
+			require.ElementsMatch(t, []string{"0-1000 3 6", "0-1100 1 2"}, m.arcs())
+			if n := m.events(codeAt); cfg.Branches {
+				require.EqualValues(t, 4, n[emu.Bi])
+				require.EqualValues(t, 3, n[emu.Bim])
+				require.EqualValues(t, 4, n[emu.Dr])
+				require.EqualValues(t, 4, n[emu.Dw])
+			}
+		})
 	}
-	require.EqualValues(t, 16, m.Executed())
-	require.ElementsMatch(t, []string{"0-1000 3 6", "0-1100 1 2"}, m.arcs())
 }
 
 // TestUnboundForever has a jump through a word that stays unbound: it is left to Go a few times only.

@@ -72,8 +72,10 @@ func (e *Engine) read(a emu.Addr, n int) {
 
 // readWord notes that it depends on the word at a, which is constant.
 func (e *Engine) readWord(a emu.Addr) {
-	e.words = append(e.words, a.PageDown())
-	e.spans = append(e.spans, span{canonicalOf(a), dataSpan})
+	if s := (span{canonicalOf(a), dataSpan}); !slices.Contains(e.spans, s) {
+		e.words = append(e.words, a.PageDown())
+		e.spans = append(e.spans, s)
+	}
 }
 
 // fetch reads what s has into code, and reports whether a block may still depend on that.

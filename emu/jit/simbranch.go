@@ -214,6 +214,9 @@ func (e *Engine) emitKnownTarget(i int, to emu.Addr) {
 	e.storeImm32(entry+4, 0)
 	e.incMem(e.newEventCounter(i, emu.Bim, false))
 	e.emitHappened(emu.Bim)
+	if arc := e.entryArc(i); arc != 0 && e.total(emu.Bim) >= 0 {
+		e.incMem(arc + 8*(e.calls.Out()+e.calls.columns[emu.Bim]))
+	}
 	e.jmp(back)
 }
 

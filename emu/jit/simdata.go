@@ -463,6 +463,10 @@ func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool
 // that is at if r1 is NoReg.
 func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 	e.store(stSimRSP, x86.RSP)
+	arc := e.entryArc(g.at)
+	if arc != 0 {
+		e.emitMissesOfEntry(arc, e.calls.In(), emu.D1mr)
+	}
 	e.leaRIP(x86.RSP, stSimStack)
 	for _, ref := range g.refs {
 		off := int32(ref.disp - g.lo)
@@ -480,6 +484,9 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 		e.pushImm(e.abs(e.newEventCounter(ref.insn, l1, true)) | e.missTotal(l1))
 		e.pushImm(int32(ref.size - 1))
 		e.call(e.simRoutines().data(ref.kind))
+	}
+	if arc != 0 { // it reads the word that it jumps through, apart from all that is referred to before
+		e.emitMissesOfEntry(arc, e.calls.Out(), emu.D1mr)
 	}
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)

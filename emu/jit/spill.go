@@ -164,23 +164,22 @@ func (e *Engine) flagsLive(i int) bool {
 // flagsDeadBehind reports whether the status flags are overwritten before they are read behind g, a jump or call that
 // ends the block.
 func (e *Engine) flagsDeadBehind(g *ginsn) bool {
-	to, ok := e.linkedJump(g)
-	if g.Flow == x86.FlowCall || g.Flow == x86.FlowJmp {
-		if e.flagsAtTarget(g.Dest())&flagsDead != 0 {
-			return true
+	direct := g.Flow == x86.FlowCall || g.Flow == x86.FlowJmp
+	if direct && e.flagsAtTarget(g.Dest())&flagsDead != 0 {
+		return true
+	}
+	l := &e.led
+	switch {
+	case l.asked:
+	case direct:
+		l.to, l.ok = e.entryLeadsTo(g.Dest())
+	default:
+		if l.to, l.ok = e.leadsTo(g); l.ok {
+			e.readWord(wordOf(g))
 		}
-		to, ok = e.ledTo(g.Dest())
 	}
-	return ok && e.flagsAtTarget(to)&flagsDead != 0
-}
-
-// ledTo is entryLeadsTo, which it asks once.
-func (e *Engine) ledTo(a emu.Addr) (to emu.Addr, ok bool) {
-	if l := &e.led; !l.asked {
-		l.asked = true
-		l.to, l.ok = e.entryLeadsTo(a)
-	}
-	return e.led.to, e.led.ok
+	l.asked = true
+	return l.ok && e.flagsAtTarget(l.to)&flagsDead != 0
 }
 
 // leavesTo returns where a Jcc goes if the block does not go on behind it; the end of a block goes on
