@@ -3,9 +3,11 @@
 package jit
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +46,51 @@ func TestLiveFlagsAtFault(t *testing.T) {
 			require.Equal(t, map[emu.Event]uint64{emu.Ir: 1, emu.I1mr: 1, emu.ILmr: 1}, m.events(codeAt))
 		})
 	}
+}
+
+// TestEarlier has checks in front of an instruction whose flags a jump looks at behind the references: flags are not put
+// aside for them, and a fault finds the flags, the registers and what was referred to before as they are there.
+func TestEarlier(t *testing.T) {
+	for name, tt := range map[string]struct {
+		at     emu.Addr
+		code   string
+		spills bool
+		lines  int
+	}{
+		"a reference":            {codeAt, "48 39 d1 | 48 89 07 | 72 00 | 31 db | 0f05", false, 1},
+		"with a lea between":     {codeAt, "48 39 d1 | 48 8d 1a | 48 89 07 | 72 00 | 31 db | 0f05", false, 1},
+		"behind a step of RSP":   {codeAt, "48 83 ec 08 | 48 89 04 24 | 72 00 | 31 db | 0f05", false, 1},
+		"of a register just set": {codeAt, "48 39 d1 | 48 8d 3f | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
+		"behind another":         {codeAt, "48 39 d1 | 48 8b 1e | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
+		"a fetch":                {codeAt + 0x40 - 9, "48 89 c6 | 48 39 d1 | 48 89 c3 | 72 00 | 31 db | 0f05", false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSimulator(t, "")
+			m.poke(tt.at, strings.ReplaceAll(tt.code, "|", ""))
+			m.cpu.RIP = tt.at
+			m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RSI] = 1, 2, uint64(dataAt), uint64(dataAt+0x100)
+			m.run(emu.StopSyscall)
+			require.EqualValues(t, 1+strings.Count(tt.code, "|"), m.Executed())
+			b := m.tbs.at(tt.at)
+			require.Equal(t, tt.spills, bytes.Contains(m.arena.mem[b.entry:b.end], []byte{0x9f, 0x0f, 0x90, 0xc0})) // lahf; seto al
+			n := map[emu.Event]uint64{}
+			m.Collect(0, ^emu.Addr(0), func(_ emu.Addr, ev emu.Event, k uint64) { n[ev] += k })
+			require.EqualValues(t, tt.lines, n[emu.I1mr])
+			require.EqualValues(t, n[emu.Dr]+n[emu.Dw], n[emu.D1mr]+n[emu.D1mw])
+		})
+	}
+	m := newSimulator(t, `
+		48 39 d1  # cmp rcx, rdx
+		48 89 07  # mov [rdi], rax   of an address that is not mapped
+		72 00     # jb over nothing
+		0f05      # syscall`)
+	m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RAX] = 1, 2, 0x1234, 77
+	stop := m.Run(m.cpu, emu.NoBudget)
+	require.Equal(t, emu.StopFault, stop.Reason)
+	require.Equal(t, codeAt+3, m.cpu.RIP)
+	require.EqualValues(t, emu.FlagCF|emu.FlagSF|emu.FlagPF|emu.FlagAF, m.cpu.Flags&uint64(x86.StatusFlags))
+	require.EqualValues(t, []uint64{77, 0x1234}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDI]})
+	require.Equal(t, map[emu.Event]uint64{emu.Ir: 1}, m.events(codeAt+3))
 }
 
 // TestCountingChanges switches between ways of counting in front of a loop's turns.

@@ -219,9 +219,38 @@ func (e *Engine) addRef(s *addressing, i int, r *x86.Ref, open bool) {
 			return
 		}
 	}
+	at := e.earlier(i, a.regs())
 	a.disp -= s.rspIn(&a) // relative to RSP as it is in front of the instruction
+	for k := at; k < i && a.base == x86.RSP; k++ {
+		n, _ := rspStep(&e.block[k])
+		a.disp += n
+	}
 	e.dataRefs = append(e.dataRefs, ref)
-	e.groups = append(e.groups, group{ea: a, at: i, refs: e.dataRefs[len(e.dataRefs)-1:], lo: lo, hi: hi})
+	e.groups = append(e.groups, group{ea: a, at: at, refs: e.dataRefs[len(e.dataRefs)-1:], lo: lo, hi: hi})
+}
+
+// earlier returns in front of which instruction what instruction i refers to by some registers is simulated: of another
+// one, if the flags may be looked at behind that but are overwritten by it, and those between do nothing that is
+// simulated, leave the registers alone but for known steps of RSP, and cannot stop. So flags need not be put aside.
+func (e *Engine) earlier(i int, regs uint16) int {
+	if !e.flagsLive(i) {
+		return i
+	}
+	for j := i; j > 0 && !e.fetches(j) && !e.checked(j); {
+		j--
+		g := &e.block[j]
+		lost := g.GPRWrite & regs
+		if _, ok := rspStep(g); ok {
+			lost &^= 1 << x86.RSP
+		}
+		if lost != 0 || g.Kind != guest.Lea && mayFault(g) {
+			break
+		}
+		if !e.flagsLive(j) {
+			return j
+		}
+	}
+	return i
 }
 
 // rspIn returns what of a's displacement is RSP's.

@@ -20,7 +20,7 @@ func (e *Engine) planFetch() {
 	for i := range e.block {
 		g := &e.block[i]
 		first, last := c.base(uint64(g.PC)), c.base(uint64(g.Next()-1))
-		var l fetch
+		l := fetch{insn: i}
 		for _, line := range [2]uint64{first, last} {
 			if got, ok := recent[line&c.mask]; !ok || got != line {
 				l.lines[l.n] = line
@@ -28,21 +28,26 @@ func (e *Engine) planFetch() {
 				recent[line&c.mask] = line
 			}
 		}
+		if l.n > 0 {
+			if at := e.earlier(i, 0); at < i && !e.fetches(at) {
+				e.lines[at], l = l, fetch{}
+			}
+		}
 		e.lines = append(e.lines, l)
 	}
 }
 
-// A fetch has the lines an instruction's fetch has to check.
+// A fetch has the lines to check in front of an instruction, which the fetch of that one or of a later one touches.
 type fetch struct {
+	insn  int
 	lines [2]uint64
 	n     int
 }
 
-// fetches reports whether instruction i has a check of I1.
-func (e *Engine) fetches(i int) bool { return len(e.lines) > 0 && e.lines[i].n > 0 }
+// fetches reports whether there is a check of I1 in front of instruction i.
+func (e *Engine) fetches(i int) bool { return i < len(e.lines) && e.lines[i].n > 0 }
 
-// emitFetch emits the checks of the lines of instruction i: a line that is in the cache gets a new
-// stamp.
+// emitFetch emits the checks of lines in front of instruction i: a line that is in the cache gets a new stamp.
 func (e *Engine) emitFetch(i int) {
 	if !e.fetches(i) {
 		return
@@ -73,7 +78,7 @@ func (e *Engine) emitFetch(i int) {
 	for _, site := range missing {
 		e.link(site, e.pos)
 	}
-	e.emitFetchMiss(i, back)
+	e.emitFetchMiss(e.lines[i].insn, back)
 }
 
 // emitFetchMiss makes the fetch of instruction i in full and goes back.

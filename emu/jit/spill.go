@@ -143,7 +143,7 @@ func (e *Engine) flagsLive(i int) bool {
 	live := x86.StatusFlags
 	for k := i; k < len(e.block); k++ {
 		g := &e.block[k]
-		if g.FlagsRead&live != 0 || g.Kind.Ends() || k > i && e.mayHaveChanged(k) {
+		if g.FlagsRead&live != 0 || g.Kind.Ends() || k > i && (e.mayHaveChanged(k) || e.checked(k)) {
 			return true
 		}
 		live &^= g.FlagsWrite &^ g.FlagsRead
