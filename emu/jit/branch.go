@@ -134,19 +134,10 @@ func (e *Engine) emitLoop(g *ginsn, i int) {
 // emitPushReturn pushes a return address on the guest's stack.
 func (e *Engine) emitPushReturn(ret emu.Addr) {
 	defer e.emitFor(e.emitFor(forCalls))
-	free := e.spares()
-	switch {
-	case ret <= math.MaxInt32:
+	if ret <= math.MaxInt32 {
 		e.storeGuestImm(x86.RSP, e.pendingRSP-8, int32(ret))
-	case free != 0:
-		r := lowest(free)
-		e.movImm(r, uint64(ret))
-		e.storeGuest(x86.RSP, e.pendingRSP-8, r)
-	default:
-		r := x86.RBX
-		if e.directoryIn == r {
-			r = x86.RDX
-		}
+	} else {
+		r := lowest(^(e.spilled | 1<<x86.RSP)) // those that are spilled may have something
 		e.store(slotA, r)
 		from := e.pos
 		e.movImm(r, uint64(ret))

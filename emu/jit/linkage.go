@@ -328,11 +328,17 @@ func (e *Engine) entryArc(i int) (arc int) {
 	return e.arc(e.block[call].PC, e.block[call].Dest())
 }
 
-// emitMissesOfEntry adds the totals of misses of an event and of the last level's behind it to words of such an arc
-// from word on, if there is one. It loses RSP and the flags.
-func (e *Engine) emitMissesOfEntry(arc, word int, ev emu.Event) {
+// emitMissesOfEntry adds the totals of misses of an event, and of the last level's behind it, to those with which such
+// an arc was entered, in front of what may miss in instruction i, and behind it to those with which it was left. It
+// loses RSP and the flags.
+func (e *Engine) emitMissesOfEntry(i int, ev emu.Event, behind bool) {
+	arc := e.entryArc(i)
 	if arc == 0 || e.total(ev) < 0 {
 		return
+	}
+	word := e.calls.In()
+	if behind {
+		word = e.calls.Out()
 	}
 	for _, ev := range [2]emu.Event{ev, ev + 1} {
 		e.load(x86.RSP, e.total(ev))

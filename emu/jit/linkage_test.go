@@ -4,6 +4,7 @@ package jit
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -300,6 +301,42 @@ func TestLinkedCallThrough(t *testing.T) {
 				require.EqualValues(t, 4, n[emu.Dw])
 			}
 		})
+	}
+}
+
+// TestHighCalls calls from where return addresses have more than 31 bits, by a register and directly. Where the push
+// faults, all registers are as they were.
+func TestHighCalls(t *testing.T) {
+	const high = emu.Addr(1) << 33
+	for mode, cfg := range whatIsCounted {
+		for _, function := range []func(emu.Addr) emu.Function{nil, sixteen} {
+			t.Run(fmt.Sprint(mode, function != nil), func(t *testing.T) {
+				cfg.Function = function
+				m := newMachineWith(t, cfg, "c3")
+				require.NoError(t, m.mem.Map(mem.VMA{Lo: high, Hi: high + 0x1000, Prot: mem.Read | mem.Exec}, nil))
+				m.poke(high, `
+					ff d3        # call rbx
+					e8 02000000  # 2: call 9
+					0f05         # syscall
+					c3           # 9: ret`)
+				for r := range m.cpu.Regs {
+					m.cpu.Regs[r] = uint64(0x1000 + r)
+				}
+				m.cpu.Regs[emu.RBX], m.cpu.Regs[emu.RSP], m.cpu.RIP = uint64(codeAt), uint64(stackAt), high
+				want := m.cpu.Regs
+				m.run(emu.StopSyscall)
+				require.EqualValues(t, 5, m.Executed())
+				want[emu.RCX], want[emu.R11] = m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.R11] // SYSCALL's
+				require.Equal(t, want, m.cpu.Regs)
+				for _, at := range []emu.Addr{high, high + 2} {
+					m.cpu.RIP, m.cpu.Regs[emu.RSP], m.cpu.Regs[emu.R11] = at, 0x2000, 0x100b
+					want = m.cpu.Regs
+					m.run(emu.StopFault)
+					require.Equal(t, at, m.cpu.RIP)
+					require.Equal(t, want, m.cpu.Regs)
+				}
+			})
+		}
 	}
 }
 

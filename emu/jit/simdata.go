@@ -287,11 +287,17 @@ func (e *Engine) emitGroup(g *group, i int) {
 	e.haveDirectory(i, g.ea.regs())
 	r, r2 := e.scratch(i, g.ea.regs()), x86.NoReg
 	natural := span <= 8 && len(g.refs) == 1 && bits.OnesCount(uint(span)) == 1
-	if g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || !natural || e.clockInMemory() {
-		r2 = e.scratch(i, g.ea.regs()|1<<r)
+	switch avoid := g.ea.regs() | 1<<r; {
+	case g.ea.seg != x86.SegNone || e.flagsSpilled && g.ea.regs()>>x86.RAX&1 != 0 || e.clockInMemory():
+		r2 = e.scratch(i, avoid)
+	case !natural: // or the address is computed twice
+		r2 = e.freeScratch(avoid)
 	}
 	e.emitAddress(&g.ea, low, r, r2)
 	within := e.emitTestLine(r, r2, span, natural)
+	if within >= 0 && !natural && r2 == x86.NoReg {
+		e.emitAddress(&g.ea, low, r, r2)
+	}
 	one := e.pos
 	p := e.emitPlace(r)
 	missing := e.emitTestStamp(p)
@@ -335,9 +341,9 @@ func (e *Engine) haveDirectory(i int, avoid uint16) {
 	e.load(e.directoryIn, stD1Directory)
 }
 
-// emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2. If natural says
-// so, they are one reference of a natural size, nearly always aligned: then it jumps if that is not so, and needs no
-// r2.
+// emitTestLine emits a jump for the case that the span bytes from r on lie in two lines. It loses r2, or r if r2 is
+// NoReg. If natural says so, they are one reference of a natural size, nearly always aligned: then it jumps if that is
+// not so, and loses neither.
 func (e *Engine) emitTestLine(r, r2 x86.Reg, span int, natural bool) (site int) {
 	switch {
 	case span == 1:
@@ -346,7 +352,11 @@ func (e *Engine) emitTestLine(r, r2 x86.Reg, span int, natural bool) (site int) 
 		e.testLow(r, byte(span-1))
 		return e.jcc(condNE, 0)
 	}
-	e.movRR32(r2, r)
+	if r2 == x86.NoReg {
+		r2 = r
+	} else {
+		e.movRR32(r2, r)
+	}
 	e.emitTestOffset(r2, span)
 	return e.jcc(condA, 0)
 }
@@ -469,6 +479,8 @@ func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool
 			e.emitAddress(&g.ea, low, r, r2)
 			e.jmp(one)
 			e.link(two, e.pos)
+		}
+		if natural || r2 == x86.NoReg {
 			e.emitAddress(&g.ea, low, r, r2)
 		}
 		// If both lines are there they become the most recently used ones of their sets.
@@ -488,14 +500,11 @@ func (e *Engine) emitGroupApart(g *group, low int64, r, r2 x86.Reg, natural bool
 	e.emitReferences(g, r, 0, back)
 }
 
-// emitReferences makes each reference of a group in full and goes back. r1 has the lowest address, or
-// that is at if r1 is NoReg.
+// emitReferences makes each reference of a group in full and goes back. r1 has the lowest address, or that is at if r1
+// is NoReg. That of a linkage table's entry to its word is a group of its own.
 func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 	e.store(stSimRSP, x86.RSP)
-	arc := e.entryArc(g.at)
-	if arc != 0 {
-		e.emitMissesOfEntry(arc, e.calls.In(), emu.D1mr)
-	}
+	e.emitMissesOfEntry(g.refs[0].insn, emu.D1mr, false)
 	e.leaRIP(x86.RSP, stSimStack)
 	for _, ref := range g.refs {
 		off := int32(ref.disp - g.lo)
@@ -514,9 +523,7 @@ func (e *Engine) emitReferences(g *group, r1 x86.Reg, at uint64, back int) {
 		e.pushImm(int32(ref.size - 1))
 		e.call(e.simRoutines().data(ref.kind))
 	}
-	if arc != 0 { // it reads the word that it jumps through, apart from all that is referred to before
-		e.emitMissesOfEntry(arc, e.calls.Out(), emu.D1mr)
-	}
+	e.emitMissesOfEntry(g.refs[0].insn, emu.D1mr, true)
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)
 }

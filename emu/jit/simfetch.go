@@ -86,10 +86,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	g := &e.block[i]
 	c := &e.sim.i1
 	e.store(stSimRSP, x86.RSP)
-	arc := e.entryArc(i)
-	if arc != 0 {
-		e.emitMissesOfEntry(arc, e.calls.In(), emu.I1mr)
-	}
+	e.emitMissesOfEntry(i, emu.I1mr, false)
 	e.leaRIP(x86.RSP, stSimStack)
 	first, last := c.base(uint64(g.PC)), c.base(uint64(g.Next()-1))
 	for line := first; line <= last; line += uint64(c.line) {
@@ -105,9 +102,7 @@ func (e *Engine) emitFetchMiss(i, back int) {
 	e.pushImm(e.abs(e.newEventCounter(i, emu.I1mr, true)) | e.missTotal(emu.I1mr))
 	e.pushImm(int32(g.Len) - 1)
 	e.call(e.simRoutines().fetchLL)
-	if arc != 0 {
-		e.emitMissesOfEntry(arc, e.calls.Out(), emu.I1mr)
-	}
+	e.emitMissesOfEntry(i, emu.I1mr, true)
 	e.load(x86.RSP, stSimRSP)
 	e.jmp(back)
 }

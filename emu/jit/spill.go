@@ -100,16 +100,10 @@ func (e *Engine) overwritten(g *ginsn) {
 // scratch spills the register, none of avoid, that the guest reads last from instruction i on, the first of several:
 // code with it is shorter.
 func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
-	avoid |= 1 << x86.RSP
-	if e.flagsSpilled {
-		avoid |= 1 << x86.RAX
+	if r := e.freeScratch(avoid); r != x86.NoReg {
+		return r
 	}
-	if e.directoryIn != x86.NoReg {
-		avoid |= 1 << e.directoryIn
-	}
-	if free := e.spilled &^ avoid; free != 0 {
-		return lowest(free)
-	}
+	avoid |= e.inUse()
 	best, last := x86.NoReg, -1
 	for k := range x86.R15 + 1 {
 		r := (regSpare + k) % 16
@@ -119,6 +113,26 @@ func (e *Engine) scratch(i int, avoid uint16) x86.Reg {
 	}
 	e.spill(best)
 	return best
+}
+
+// freeScratch returns a register, none of avoid, that is spilled already, or NoReg.
+func (e *Engine) freeScratch(avoid uint16) x86.Reg {
+	if free := e.spilled &^ (avoid | e.inUse()); free != 0 {
+		return lowest(free)
+	}
+	return x86.NoReg
+}
+
+// inUse are the registers that generated code needs for something else.
+func (e *Engine) inUse() (regs uint16) {
+	regs = 1 << x86.RSP
+	if e.flagsSpilled {
+		regs |= 1 << x86.RAX
+	}
+	if e.directoryIn != x86.NoReg {
+		regs |= 1 << e.directoryIn
+	}
+	return regs
 }
 
 // lowest returns the first register of a set that is not empty.
