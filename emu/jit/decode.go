@@ -192,7 +192,9 @@ func (e *Engine) flagsAtTarget(a emu.Addr) peek {
 		p = e.examineFlags(a)
 		e.peeks.put(a, p)
 	}
-	e.lookaheads = append(e.lookaheads, lookahead{canonicalOf(a), p})
+	if l := (lookahead{canonicalOf(a), p}); !slices.Contains(e.lookaheads, l) {
+		e.lookaheads = append(e.lookaheads, l)
+	}
 	return p
 }
 
