@@ -145,18 +145,18 @@ func TestCallGraphLimits(t *testing.T) {
 		last := ""
 		for n := uint64(1); n < total; n++ {
 			cfg := cgemu.Config{Args: []string{program}, CallGraph: true, MaxInsns: n}
-			last = sameCalls(t, cfg)
+			last = callsOfEngines(t, cfg)
 			if n%7 == 0 {
 				cfg.Caches, cfg.Branches = &bigCaches, true
-				sameCalls(t, cfg)
+				callsOfEngines(t, cfg)
 			}
 		}
 		require.Contains(t, last, "calls=")
 	}
 }
 
-// sameCalls returns the profile with calls of a run, which both engines are to leave.
-func sameCalls(t *testing.T, cfg cgemu.Config) (profile string) {
+// callsOfEngines returns the profile with calls of a run, which both engines are to leave.
+func callsOfEngines(t *testing.T, cfg cgemu.Config) (profile string) {
 	var texts []string
 	for _, engine := range fullEngines {
 		cfg.Engine = engine
