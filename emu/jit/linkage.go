@@ -258,8 +258,8 @@ func (e *Engine) emitLinkedCall(i int) {
 func (e *Engine) emitLinkedCallInd(g *ginsn, i int, to emu.Addr) {
 	e.settleRegs()
 	e.rebound = reboundCall{site: e.emitBound(g, to), rsp: e.pendingRSP}
-	e.emitKnownTarget(i, to)
 	e.emitPushReturn(g.Next())
+	e.emitKnownTarget(i, to) // unless the push faults
 	e.emitDirectCall(i, to, false)
 }
 

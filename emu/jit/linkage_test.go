@@ -304,6 +304,17 @@ func TestLinkedCallThrough(t *testing.T) {
 	}
 }
 
+// TestLinkedCallThroughFault has such a call not push its return address: it has read the word, and no branch is
+// simulated.
+func TestLinkedCallThroughFault(t *testing.T) {
+	m := newSimulator(t, "ff15 fa0a1000") // call [500b00]
+	m.bind(codeAt + 0x1000)
+	m.cpu.Regs[emu.RSP] = 0x2000
+	m.run(emu.StopFault)
+	n := m.events(codeAt)
+	require.Equal(t, []uint64{1, 1, 0, 0, 0}, []uint64{n[emu.Ir], n[emu.Dr], n[emu.Dw], n[emu.Bi], n[emu.Bim]})
+}
+
 // TestHighCalls calls from where return addresses have more than 31 bits, by a register and directly. Where the push
 // faults, all registers are as they were.
 func TestHighCalls(t *testing.T) {
