@@ -133,16 +133,17 @@ func (e *Engine) suspend() {
 
 // revive makes e able to run again. After an error it is suspended.
 func (e *Engine) revive() error {
-	if e.sim.d1.directory.size == 0 {
-		if err := e.openDirectories(); err != nil {
-			return err
-		}
-	}
-	for _, w := range e.codeCaches {
+	for _, w := range e.codeCaches { // first: shadow stacks are larger than what else is to have a place
 		if w == nil {
 			continue
 		}
 		if err := w.reserve(e.mem.Limit()); err != nil {
+			e.suspend()
+			return err
+		}
+	}
+	if e.sim.d1.directory.size == 0 {
+		if err := e.openDirectories(); err != nil {
 			e.suspend()
 			return err
 		}
@@ -153,24 +154,12 @@ func (e *Engine) revive() error {
 	return nil
 }
 
-// rebase adapts e to a guest whose memory has moved, because it grew.
-func (e *Engine) rebase() error {
-	for _, w := range e.codeCaches {
-		if w == nil {
-			continue
-		}
-		w.release()
-		if err := w.reserve(e.mem.Limit()); err != nil {
-			return err
-		}
-	}
-	e.leaveNear()
-	if err := e.openDirectories(); err != nil {
-		return err
-	}
+// rebase adapts e to a guest whose memory has moved, because it grew. It is suspended then: all that is as large as that
+// memory is to be made anew.
+func (e *Engine) rebase() {
+	e.suspend()
+	e.closeDirectories()
 	e.setBase()
-	e.switchCodeCache(e.codeCache)
-	return nil
 }
 
 // forget makes all the code of w unreachable.

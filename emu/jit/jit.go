@@ -468,13 +468,16 @@ func (e *Engine) Run(c *emu.CPU, budget uint64) emu.Stop {
 
 // ready makes e, whose turn it is, the one that runs on this thread.
 func (e *Engine) ready() error {
-	if e.pool != nil {
+	if e.get(stBase) != uint64(e.mem.Base()) {
+		e.rebase()
+	}
+	switch {
+	case e.pool != nil:
 		if err := e.pool.awaken(e); err != nil {
 			return err
 		}
-	}
-	if e.get(stBase) != uint64(e.mem.Base()) {
-		if err := e.rebase(); err != nil {
+	case e.suspended:
+		if err := e.revive(); err != nil {
 			return err
 		}
 	}

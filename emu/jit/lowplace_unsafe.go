@@ -149,8 +149,7 @@ func (p *Pool) lowPlace(size int) (*lowPlace, error) {
 // vacate suspends the engine whose low part is in l, and moves that elsewhere.
 func (p *Pool) vacate(l *lowPlace) error {
 	if i := slices.IndexFunc(p.awake, func(e *Engine) bool { return &e.arena == l.holder }); i >= 0 {
-		p.awake[i].suspend()
-		p.awake = slices.Delete(p.awake, i, i+1)
+		p.suspend(i)
 	}
 	return l.vacate()
 }

@@ -3,6 +3,8 @@
 package jit
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,5 +58,38 @@ func TestDirectoriesMove(t *testing.T) {
 				require.Equal(t, want, events(there))
 			})
 		}
+	}
+}
+
+// TestManyAddresses has a guest's memory grow to 32 TiB, as clisp's does, which takes twice as much of the 128 TiB that the
+// host has, in two pieces: neither what the engine had before nor a directory of one that sleeps may lie in their way.
+func TestManyAddresses(t *testing.T) {
+	const limit = 32 << 40
+	heap := uintptr(reflect.ValueOf(new([1 << 16]byte)).Pointer())
+	p := &Pool{}
+	defer p.Close()
+	pooled := func() *machine {
+		m := newMachine(t, overflows)
+		require.NoError(t, m.Close())
+		e, err := p.New(m.mem, emu.Config{Model: v3(), Env: testEnv{}, Caches: &tiny, Events: ^emu.EventSet(0)})
+		require.NoError(t, err)
+		m.Engine = e.(*Engine)
+		m.cpu.Regs[emu.RDI] = uint64(dataAt)
+		m.run(emu.StopSyscall)
+		return m
+	}
+	sleeps, grows := pooled(), pooled()
+	p.suspend(slices.Index(p.awake, sleeps.Engine))
+	require.NotZero(t, sleeps.sim.d1.directory.size)
+	if heap < limit || heap > 3*limit { // else there is no room but near
+		occupy(t, limit/2)
+	}
+	require.NoError(t, grows.mem.Grow(limit))
+	for _, m := range []*machine{grows, sleeps} {
+		m.run(emu.StopSyscall)
+		got := events(m)[codeAt]
+		require.EqualValues(t, 2, got[emu.D1mr])
+		require.EqualValues(t, 1, got[emu.DLmr])
+		require.NoError(t, m.Close())
 	}
 }

@@ -19,6 +19,8 @@ import (
 type Pool struct {
 	idle  []*Engine
 	awake []*Engine // that which ran last at the end
+	// asleep are those that are suspended, and not idle: they may have directories of lines.
+	asleep []*Engine
 	// places are those of low parts: engines that are awake hold theirs.
 	places []*lowPlace
 	// made is how many engines it has made.
@@ -56,8 +58,7 @@ func (p *Pool) New(m *mem.Space, cfg emu.Config) (emu.Engine, error) {
 	}
 	p.makeRoom()
 	e, err := newEngine(m, cfg, hostHasAVX512(), p.lowPlace)
-	for errors.Is(err, unix.ENOMEM) && len(p.awake) > 0 { // the host may have no addresses left
-		p.suspendFirst()
+	for errors.Is(err, unix.ENOMEM) && p.giveBack() {
 		e, err = newEngine(m, cfg, hostHasAVX512(), p.lowPlace)
 	}
 	if err != nil {
@@ -142,44 +143,64 @@ func (e *Engine) needBudget() {
 // makeRoom suspends an engine if one more would be too many.
 func (p *Pool) makeRoom() {
 	if len(p.awake) >= maxAwake {
-		p.suspendFirst()
+		p.suspend(0)
 	}
 }
 
-func (p *Pool) suspendFirst() {
-	p.awake[0].suspend()
-	p.awake = slices.Delete(p.awake, 0, 1)
+// suspend suspends the engine that is i-th among those that are awake.
+func (p *Pool) suspend(i int) {
+	e := p.awake[i]
+	e.suspend()
+	p.awake, p.asleep = slices.Delete(p.awake, i, i+1), append(p.asleep, e)
+}
+
+// giveBack has engines give addresses back that they can do without while another one runs, since the host has none
+// left. It reports false if there are no such addresses.
+func (p *Pool) giveBack() bool {
+	for _, e := range p.asleep {
+		if e.sim.d1.directory.size > 0 {
+			e.closeDirectories()
+			return true
+		}
+	}
+	if len(p.awake) == 0 {
+		return false
+	}
+	p.suspend(0)
+	return true
 }
 
 // awaken makes e, which is to run, the last one that would be suspended.
 func (p *Pool) awaken(e *Engine) error {
 	n := len(p.awake)
-	if n > 0 && p.awake[n-1] == e {
+	if n > 0 && p.awake[n-1] == e && !e.suspended {
 		return nil
 	}
-	if !p.forget(e) {
+	p.forget(e)
+	if e.suspended {
 		p.makeRoom()
 		if err := p.settleLow(e); err != nil {
 			return err
 		}
-		for e.revive() != nil {
-			if len(p.awake) == 0 {
-				return e.revive()
+		for {
+			err := e.revive()
+			if err == nil {
+				break
 			}
-			p.suspendFirst()
+			if !p.giveBack() {
+				p.asleep = append(p.asleep, e)
+				return err
+			}
 		}
 	}
 	p.awake = append(p.awake, e)
 	return nil
 }
 
-// forget takes e off those that are awake, and reports whether it was.
-func (p *Pool) forget(e *Engine) bool {
-	i := slices.Index(p.awake, e)
-	if i >= 0 {
-		p.awake = slices.Delete(p.awake, i, i+1)
-	}
-	return i >= 0
+// forget takes e off those that are awake or asleep.
+func (p *Pool) forget(e *Engine) {
+	is := func(other *Engine) bool { return other == e }
+	p.awake, p.asleep = slices.DeleteFunc(p.awake, is), slices.DeleteFunc(p.asleep, is)
 }
 
 // take keeps e, which is closed, and reports whether it does.

@@ -54,7 +54,7 @@ func (s *shadow) reserve(limit emu.Addr) error {
 	n := uintptr(limit) + shadowGuard
 	p, err := rawMmap(0, n, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE, -1)
 	if err != nil {
-		return fmt.Errorf("jit: reserving the shadow stack: %w", err)
+		return fmt.Errorf("jit: reserving %d GiB of addresses for the shadow stack: %w; --engine=interp does without", n>>30, err)
 	}
 	*s = shadow{base: p + shadowSkew, size: uintptr(limit), windows: newPieces(p, n, windowSize)}
 	return nil
