@@ -101,6 +101,8 @@ type Recorder struct {
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
+	// unsettled says that arcs of Frames may be stale: see Settle.
+	unsettled bool
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
 	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
@@ -213,6 +215,18 @@ func (r *Recorder) refresh(i int) {
 			a.callee = r.contexts.called(k.caller, k.site, k.target)
 		}
 		row[Callee] = uint64(a.callee)
+	}
+}
+
+// Settle has rows of the frames' arcs tell their functions, before somebody else looks at these who pushes and pops
+// frames himself.
+func (r *Recorder) Settle() {
+	if !r.unsettled {
+		return
+	}
+	r.unsettled = false
+	for _, f := range r.Frames {
+		r.refresh(r.arcNumberOf(f))
 	}
 }
 
@@ -465,7 +479,7 @@ func (r *Recorder) Begin(cpu *emu.CPU) {
 		r.thread = &thread{r.newStack(cpu, nil)}
 		r.threads[cpu] = r.thread
 	}
-	r.Frames = append(r.Frames[:0], r.thread.current.frames...)
+	r.Frames, r.unsettled = append(r.Frames[:0], r.thread.current.frames...), true
 	r.resume()
 }
 
@@ -579,7 +593,7 @@ func (r *Recorder) copyOf(parent *Recorder, of *stack, frames []Frame) *stack {
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	r.forgetFunctions()
 	for i := range r.arcs.within(lo, hi) {
-		r.arcs.list[i].stale = true
+		r.arcs.list[i].stale, r.unsettled = true, true
 		row := r.Sums[i*r.Width():]
 		row[Pass], row[PassTo], row[Function] = 0, 0, 0
 	}

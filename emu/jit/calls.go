@@ -116,6 +116,7 @@ func (e *Engine) takeFrames() {
 
 func (e *Engine) giveFrames() {
 	k := e.calls
+	k.Settle()
 	e.set(stFrame, k.frames.base+uint64(frameSize*(len(k.Frames)-1)))
 }
 

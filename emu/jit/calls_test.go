@@ -74,6 +74,34 @@ func TestCalls(t *testing.T) {
 	})
 }
 
+// TestInvalidatedCall has a function whose page changes while it is called jump to another one, and back to its middle: it
+// is active still.
+func TestInvalidatedCall(t *testing.T) {
+	for how, jumps := range map[string][2]string{
+		"direct":   {"eb0c 90 c3", "ebf3"},    // jmp 20; nop; 15: ret, and jmp 15
+		"indirect": {"ffe0 90 c3", "ffe2"},    // jmp rax, and jmp rdx
+		"to it":    {"ffe0 90 c3", "90 ebf2"}, // jmp rax, and nop; jmp 15
+		"back":     {"eb0c 90 c3", "90 ffe2"}, // jmp 20, and nop; jmp rdx
+	} {
+		t.Run(how, func(t *testing.T) {
+			eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
+				m := newMachineWith(t, cfg, "e80b000000 0f05") // call 10; syscall
+				m.poke(codeAt+0x10, "0f05"+jumps[0])           // syscall
+				m.poke(codeAt+0x20, jumps[1])
+				m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX] = uint64(codeAt+0x20), uint64(codeAt+0x15)
+				for range 3 {
+					m.cpu.RIP = codeAt
+					m.run(emu.StopSyscall)
+					m.Invalidate(codeAt.PageDown(), codeAt.PageDown()+emu.PageSize)
+					calls := m.callsOfRun()
+					require.Len(t, calls, 2)
+					require.Contains(t, calls[0]+calls[1], "12-20 1 ")
+				}
+			})
+		})
+	}
+}
+
 // callsByTurns calls two functions from two places, by turns.
 const callsByTurns = `
 	ffd0           # call rax
