@@ -409,7 +409,8 @@ func (e *Engine) emitMissFrom() {
 }
 
 // emitRecordedReturn is a return site with the frame of its call, which is of an arc, or 0 for any: RSP is behind the
-// return address.
+// return address. A frame of another arc is Go's: code may return here that never called, by a return address that lies
+// where something else was called, as Erlang's does when it has copied a stack.
 func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	dead := ret <= math.MaxInt32 && e.flagsAtTarget(ret)&flagsDead != 0
 	var r recordedReturn
@@ -421,6 +422,11 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 		e.loadFrame(regBias)
 		e.aluAt(aluCMP, x86.RSP, regBias, 0)
 		r.other = e.jcc(condNE, 0)
+		if arc != 0 {
+			e.byte(0x41, 0x81, 0x7b, 8) // cmp dword [r11+8], arc
+			e.u32(uint32(e.hostAddr(arc)))
+			e.jcc(condNE, e.stubs.mismatch)
+		}
 	} else {
 		e.store(slotA, x86.RCX)
 		e.loadGuest(x86.RCX, x86.RSP, -8)
@@ -439,11 +445,28 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 		e.load(x86.RCX, slotA)
 		r.other = e.jmp(0)
 		e.patchShort(mine)
+		if arc != 0 {
+			e.emitCheckArc(arc)
+		}
 		e.load(x86.RCX, slotA)
 	}
 	e.emitPopFrame(arc, dead)
 	e.emitJump(ret)
 	e.returns = append(e.returns, r)
+}
+
+// emitCheckArc looks whether the frame at regBias is of an arc, with RCX in slotA, which is lost. It leaves the flags alone.
+func (e *Engine) emitCheckArc(arc int) {
+	e.loadAt(x86.RCX, regBias, 8)
+	e.movImm(regBias, -e.hostAddr(arc))
+	e.leaIndex(x86.RCX, x86.RCX, regBias, 1, 0)
+	same := e.short(opJRCXZ)
+	e.load(x86.RCX, slotA)
+	e.jmp(e.stubs.mismatch)
+	e.patchShort(same)
+	if !e.calls.inRegisters {
+		e.loadFrame(regBias)
+	}
 }
 
 // emitPopFrame pops the frame at regBias, which is of an arc, or 0 for any. It loses regBias, and the flags if it may.

@@ -102,6 +102,47 @@ func TestInvalidatedCall(t *testing.T) {
 	}
 }
 
+// TestReturnOfAnother has a function return twice by the return address of one call, whose place is that of the one with
+// which the function was called: that call is over then, and who made it has jumped into the function. flags are what the
+// code returned to begins with, which looks at the flags or does not.
+func TestReturnOfAnother(t *testing.T) {
+	for name, flags := range map[string]string{"flags dead": "90 90 90", "flags looked at": "0f92c2"} { // nop, or setb dl
+		t.Run(name, func(t *testing.T) {
+			function := `
+				58            # pop rax
+				b902000000    # mov ecx, 2
+				e8a5000000    # call f0
+				` + flags + ` # 4b
+				ffc9          # dec ecx
+				7405          # je 57
+				4883ec08      # sub rsp, 8
+				c3            # ret: to 4b
+				50 c3         # 57: push rax; ret`
+			n := 1 + strings.Count(flags, " ") // instructions
+			want := []string{fmt.Sprint("0-40 1 ", 8+n), "46-f0 1 1", fmt.Sprint("0-4b 1 ", 4+n)}
+			test := func(t *testing.T, m *machine) {
+				m.poke(codeAt+0x40, function)
+				m.poke(codeAt+0xf0, "c3")
+				for range 3 {
+					m.cpu.RIP = codeAt
+					require.ElementsMatch(t, want, m.callsOfRun())
+				}
+			}
+			cfg := emu.Config{Function: func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ 63, Lo: a &^ 63, Hi: a&^63 + 64} }}
+			const calls = "e83b000000 0f05" // call 40; syscall
+			eachWayOfTotals(t, func(t *testing.T, each emu.Config) {
+				each.Function = cfg.Function
+				test(t, newMachineWith(t, each, calls))
+			})
+			t.Run("MMX", func(t *testing.T) {
+				m := newMachineWith(t, cfg, calls)
+				m.onLesserHost(true)
+				test(t, m)
+			})
+		})
+	}
+}
+
 // callsByTurns calls two functions from two places, by turns.
 const callsByTurns = `
 	ffd0           # call rax
