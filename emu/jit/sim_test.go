@@ -62,6 +62,7 @@ func TestEarlier(t *testing.T) {
 		"behind a step of RSP":   {codeAt, "48 83 ec 08 | 48 89 04 24 | 72 00 | 31 db | 0f05", false, 1},
 		"of a register just set": {codeAt, "48 39 d1 | 48 8d 3f | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
 		"behind another":         {codeAt, "48 39 d1 | 48 8b 1e | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
+		"the second of two":      {codeAt, "83 e0 03 | ff 34 c7 | 72 00 | 48 89 9f 00 01 00 00 | 31 db | 0f05", true, 1}, // push [rdi+rax*8]
 		"a fetch":                {codeAt + 0x40 - 9, "48 89 c6 | 48 39 d1 | 48 89 c3 | 72 00 | 31 db | 0f05", false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

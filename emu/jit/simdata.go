@@ -220,6 +220,9 @@ func (e *Engine) addRef(s *addressing, i int, r *x86.Ref, open bool) {
 		}
 	}
 	at := e.earlier(i, a.regs())
+	if n := len(e.groups); n > 0 {
+		at = max(at, e.groups[n-1].at) // the order stays as it is
+	}
 	a.disp -= s.rspIn(&a) // relative to RSP as it is in front of the instruction
 	for k := at; k < i && a.base == x86.RSP; k++ {
 		n, _ := rspStep(&e.block[k])
