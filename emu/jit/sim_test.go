@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -56,14 +57,17 @@ func TestEarlier(t *testing.T) {
 		code   string
 		spills bool
 		lines  int
+		hits   int // of D1
 	}{
-		"a reference":            {codeAt, "48 39 d1 | 48 89 07 | 72 00 | 31 db | 0f05", false, 1},
-		"with a lea between":     {codeAt, "48 39 d1 | 48 8d 1a | 48 89 07 | 72 00 | 31 db | 0f05", false, 1},
-		"behind a step of RSP":   {codeAt, "48 83 ec 08 | 48 89 04 24 | 72 00 | 31 db | 0f05", false, 1},
-		"of a register just set": {codeAt, "48 39 d1 | 48 8d 3f | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
-		"behind another":         {codeAt, "48 39 d1 | 48 8b 1e | 48 89 07 | 72 00 | 31 db | 0f05", true, 1},
-		"the second of two":      {codeAt, "83 e0 03 | ff 34 c7 | 72 00 | 48 89 9f 00 01 00 00 | 31 db | 0f05", true, 1}, // push [rdi+rax*8]
-		"a fetch":                {codeAt + 0x40 - 9, "48 89 c6 | 48 39 d1 | 48 89 c3 | 72 00 | 31 db | 0f05", false, 2},
+		"a reference":            {codeAt, "48 39 d1 | 48 89 07 | 72 00 | 31 db | 0f05", false, 1, 0},
+		"with a lea between":     {codeAt, "48 39 d1 | 48 8d 1a | 48 89 07 | 72 00 | 31 db | 0f05", false, 1, 0},
+		"behind a step of RSP":   {codeAt, "48 83 ec 08 | 48 89 04 24 | 72 00 | 31 db | 0f05", false, 1, 0},
+		"of a register just set": {codeAt, "48 39 d1 | 48 8d 3f | 48 89 07 | 72 00 | 31 db | 0f05", true, 1, 0},
+		"behind another":         {codeAt, "48 39 d1 | 48 8b 1e | 48 89 07 | 72 00 | 31 db | 0f05", true, 1, 0},
+		"the second of two":      {codeAt, "83 e0 03 | ff 34 c7 | 72 00 | 48 89 9f 00 01 00 00 | 31 db | 0f05", true, 1, 0}, // push [rdi+rax*8]
+		"a fetch":                {codeAt + 0x40 - 9, "48 89 c6 | 48 39 d1 | 48 89 c3 | 72 00 | 31 db | 0f05", false, 2, 0},
+		"behind a bit test":      {codeAt, "09 c8 | 0f a3 cb | 48 89 07 | 72 00 | 31 db | 0f05", true, 1, 1}, // bt ebx, ecx
+		"a fetch behind one":     {codeAt + 0x40 - 7, "09 c8 | 0f a3 cb | 48 89 c3 | 72 00 | 31 db | 0f05", true, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newSimulator(t, "")
@@ -77,7 +81,7 @@ func TestEarlier(t *testing.T) {
 			n := map[emu.Event]uint64{}
 			m.Collect(0, ^emu.Addr(0), func(_ emu.Addr, ev emu.Event, k uint64) { n[ev] += k })
 			require.EqualValues(t, tt.lines, n[emu.I1mr])
-			require.EqualValues(t, n[emu.Dr]+n[emu.Dw], n[emu.D1mr]+n[emu.D1mw])
+			require.EqualValues(t, n[emu.Dr]+n[emu.Dw], n[emu.D1mr]+n[emu.D1mw]+uint64(tt.hits))
 		})
 	}
 	m := newSimulator(t, `
@@ -92,6 +96,51 @@ func TestEarlier(t *testing.T) {
 	require.EqualValues(t, emu.FlagCF|emu.FlagSF|emu.FlagPF|emu.FlagAF, m.cpu.Flags&uint64(x86.StatusFlags))
 	require.EqualValues(t, []uint64{77, 0x1234}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDI]})
 	require.Equal(t, map[emu.Event]uint64{emu.Ir: 1}, m.events(codeAt+3))
+}
+
+// TestOrderOfChecks plans what is simulated of random code that sets flags, looks at them, and refers to memory: fetches and
+// references keep the order in which instructions make them, wherever their checks are.
+func TestOrderOfChecks(t *testing.T) {
+	some := []string{
+		"4839d1", "83e003", "09c8", "0fa3cb", "488d1a", "4889c3", "480fbae103", // cmp, and, or, bt, lea, mov, bt imm
+		"488b07", "488b461f", "48890424", "ff34c7", "50", "4883ec08", "8b0424", // loads, stores and steps of RSP
+		"7200", "7400", "0f92c2", "11d8", // jb and je over nothing, setb, adc
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	m := newSimulator(t, "")
+	early := 0
+	for n := range 400 {
+		pc := codeAt + emu.Addr(0x100*(n%8)+rng.IntN(64))
+		var code strings.Builder
+		for range 1 + rng.IntN(14) {
+			code.WriteString(some[rng.IntN(len(some))])
+		}
+		m.poke(pc, code.String()+"0f05")
+		m.Invalidate(pc.PageDown(), pc.PageDown()+emu.PageSize)
+		m.flush()
+		m.cpu.RIP = pc
+		m.cpu.Regs[emu.RSP] = uint64(dataAt + 0x800)
+		m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDI], m.cpu.Regs[emu.RSI] = 1, uint64(dataAt), uint64(dataAt+0x100)
+		m.Run(m.cpu, emu.NoBudget) // to the system call, or a fault
+		last, groups := 0, m.groups
+		follows := func(at, insn int) {
+			require.GreaterOrEqual(t, insn, last, code.String())
+			last = insn
+			early += b2i(at < insn)
+		}
+		for i := range m.block {
+			if m.fetches(i) {
+				follows(i, m.lines[i].insn)
+			}
+			for ; len(groups) > 0 && groups[0].at == i; groups = groups[1:] {
+				for _, ref := range groups[0].refs {
+					follows(i, ref.insn)
+				}
+			}
+		}
+		require.Empty(t, groups, code.String())
+	}
+	require.NotZero(t, early)
 }
 
 // TestCountingChanges switches between ways of counting in front of a loop's turns.

@@ -246,7 +246,7 @@ func (e *Engine) earlier(i int, regs uint16) int {
 		if _, ok := rspStep(g); ok {
 			lost &^= 1 << x86.RSP
 		}
-		if lost != 0 || g.Kind != guest.Lea && mayFault(g) {
+		if lost != 0 || g.Kind != guest.Lea && mayFault(g) || len(g.effects.Refs) > 0 { // BT of a register refers to the stack
 			break
 		}
 		if !e.flagsLive(j) {
