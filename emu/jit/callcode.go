@@ -455,7 +455,8 @@ func (e *Engine) emitRecordedReturn(ret emu.Addr, arc int) {
 	e.returns = append(e.returns, r)
 }
 
-// emitCheckArc looks whether the frame at regBias is of an arc, with RCX in slotA, which is lost. It leaves the flags alone.
+// emitCheckArc looks whether the frame at regBias is of an arc, with RCX, which is lost, in slotA. It leaves the flags
+// alone.
 func (e *Engine) emitCheckArc(arc int) {
 	e.loadAt(x86.RCX, regBias, 8)
 	e.movImm(regBias, -e.hostAddr(arc))

@@ -154,8 +154,8 @@ func (e *Engine) revive() error {
 	return nil
 }
 
-// rebase adapts e to a guest whose memory has moved, because it grew. It is suspended then: all that is as large as that
-// memory is to be made anew.
+// rebase adapts e to a guest whose memory has moved, because it grew. It is suspended then: all that is as large as
+// that memory is to be made anew.
 func (e *Engine) rebase() {
 	e.suspend()
 	e.closeDirectories()
