@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -304,6 +305,10 @@ func (c *conformance) requireRun(t *testing.T) {
 	require.NoError(t, c.runErr)
 }
 
+// unalignedState is what badframes says of a signal frame's state that is not aligned. FXRSTOR refuses it, as cgemu does
+// on each host, but a kernel under PVM may load it (a Zen 5's does).
+var unalignedState = regexp.MustCompile(`(?m)^(unaligned: )fcw .*$`)
+
 // compare runs the program as a guest.
 func (c *conformance) compare(t *testing.T, exercised []string) {
 	c.requireRun(t)
@@ -316,7 +321,7 @@ func (c *conformance) compare(t *testing.T, exercised []string) {
 				c.want, c.status = nativeRun(t, []string{c.prog}, nil)
 			}
 		}
-		assertOutput(t, c.name, c.want, got, run.where)
+		assertOutput(t, c.name, unalignedState.ReplaceAllString(c.want, "${1}signal 11, code 128, flags 44"), got, run.where)
 		assert.Equal(t, c.status, gotStatus, run.where)
 	}
 	if dynamic && !oracles { // a static library may do without a call
