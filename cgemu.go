@@ -92,7 +92,8 @@ type Config struct {
 
 	// Engine is the name of the engine: see Engines; "" is AutoEngine.
 	Engine string
-	// CPU names the guest's CPU model: v1, v2, v3, v4 or valgrind; "" is the engine's default, v3 where it has that.
+	// CPU names the guest's CPU model: v1, v2, v3, v4 or valgrind, with features that it is to have or to lack as in
+	// "v3,+erms,-avx2"; "" is the engine's default, v3 where it has that.
 	CPU string
 	// CPUs is how many of them it sees, 0 for one.
 	CPUs int
@@ -342,7 +343,7 @@ func (cfg *Config) model(engine EngineInfo) (*emu.Model, error) {
 	if cfg.Replay != nil {
 		told = cfg.Replay.s.Caches // what is simulated now may be others
 	}
-	if told != nil && !cfg.Compat && model.Name != "valgrind" {
+	if told != nil && !cfg.Compat {
 		if err := told.Check(); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
 
 	"github.com/cgemu/cgemu/cgout"
 )
@@ -105,6 +106,18 @@ var builtCgemu = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
+// valgrindCPU is the CPU that Valgrind shows on this host: it has RDRAND and RDSEED where the host does.
+func valgrindCPU() string {
+	model := "valgrind"
+	if !cpu.X86.HasRDRAND {
+		model += ",-rdrand"
+	}
+	if !cpu.X86.HasRDSEED {
+		model += ",-rdseed"
+	}
+	return model
+}
+
 // executed runs a program under cgemu, as under Valgrind, and returns the instructions that were executed, with how
 // often.
 func executed(t *testing.T, dir string, command ...string) []cgout.Insn {
@@ -113,7 +126,7 @@ func executed(t *testing.T, dir string, command ...string) []cgout.Insn {
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "out")
 	tool(t, dir, cgemu, append([]string{
-		"-q", "--compat=valgrind", "--cpus=" + strconv.Itoa(runtime.NumCPU()), "--env=LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so",
+		"-q", "--compat=valgrind", "--cpu=" + valgrindCPU(), "--cpus=" + strconv.Itoa(runtime.NumCPU()), "--env=LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so",
 		"--cache-sim=no", "--dump-instr=yes", "--cachegrind-out-file=" + out,
 	}, command...)...)
 	f, err := os.Open(out + cgout.InsnsSuffix)

@@ -20,6 +20,8 @@ type Model struct {
 	// above answers for leaves beyond the largest.
 	above    regs
 	features map[string]bool
+	// keepsCaches says that the model tells of its own caches whatever is simulated.
+	keepsCaches bool
 }
 
 // A leaf is a CPUID input. Leaves without subleaves are filed under subleaf 0.
@@ -64,49 +66,28 @@ func (m *Model) CPUID(eax, ecx uint32) (a, b, c, d uint32) {
 	return r[0], r[1], r[2], r[3]
 }
 
-// ModelByName returns the model for a --cpu option.
+// ModelByName returns the model for a --cpu option: v1, v2, v3, v4 or valgrind, and features that it is to have or to
+// lack as "v3,+erms,-avx2".
 func ModelByName(name string) (*Model, error) {
-	switch name {
+	base, changes, changed := strings.Cut(name, ",")
+	var m *Model
+	switch base {
 	case "v1", "v2", "v3", "v4":
-		return levelModel(name), nil
+		m = levelModel(base)
 	case "valgrind":
-		return valgrindModel(), nil
+		m = valgrindModel()
+	default:
+		return nil, fmt.Errorf("unknown cpu model %q (v1, v2, v3, v4, valgrind)", base)
 	}
-	return nil, fmt.Errorf("unknown cpu model %q (v1, v2, v3, v4, valgrind)", name)
-}
-
-// A feature is a CPUID bit: in register reg of a leaf, from a level on.
-type feature struct {
-	name  string
-	level int // x86-64-v1, v2, v3 or v4
-	leaf  uint32
-	reg   int
-	bit   int
-}
-
-// featureBits are the features our models have. Linux's names; SDM Vol. 2, CPUID. Beyond the levels of the psABI, v2
-// and v3 have what every CPU of their kind has and libraries look for. Missing on purpose: what differs from run to run
-// (RDRAND, TSX), what only makes other code paths of memcpy (ERMS, FSRM), what some hosts of that level lack (ADX,
-// SHA), XSAVEC and XSAVEOPT, whose layout or writes depend on the host's history, and FSGSBASE.
-var featureBits = []feature{
-	{"fpu", 1, 1, 3, 0}, {"vme", 1, 1, 3, 1}, {"de", 1, 1, 3, 2}, {"pse", 1, 1, 3, 3}, {"tsc", 1, 1, 3, 4},
-	{"msr", 1, 1, 3, 5}, {"pae", 1, 1, 3, 6}, {"mce", 1, 1, 3, 7}, {"cx8", 1, 1, 3, 8}, {"apic", 1, 1, 3, 9},
-	{"sep", 1, 1, 3, 11}, {"mtrr", 1, 1, 3, 12}, {"pge", 1, 1, 3, 13}, {"mca", 1, 1, 3, 14}, {"cmov", 1, 1, 3, 15},
-	{"pat", 1, 1, 3, 16}, {"pse36", 1, 1, 3, 17}, {"clflush", 1, 1, 3, 19}, {"mmx", 1, 1, 3, 23},
-	{"fxsr", 1, 1, 3, 24}, {"sse", 1, 1, 3, 25}, {"sse2", 1, 1, 3, 26},
-	{"syscall", 1, 0x80000001, 3, 11}, {"nx", 1, 0x80000001, 3, 20}, {"rdtscp", 1, 0x80000001, 3, 27},
-	{"lm", 1, 0x80000001, 3, 29}, {"constant_tsc", 1, 0x80000007, 3, 8},
-
-	{"pni", 2, 1, 2, 0}, {"ssse3", 2, 1, 2, 9}, {"cx16", 2, 1, 2, 13}, {"sse4_1", 2, 1, 2, 19}, {"sse4_2", 2, 1, 2, 20},
-	{"popcnt", 2, 1, 2, 23}, {"lahf_lm", 2, 0x80000001, 2, 0}, {"pclmulqdq", 2, 1, 2, 1}, {"aes", 2, 1, 2, 25},
-
-	{"fma", 3, 1, 2, 12}, {"movbe", 3, 1, 2, 22}, {"xsave", 3, 1, 2, 26}, {"osxsave", 3, 1, 2, 27}, {"avx", 3, 1, 2, 28},
-	{"f16c", 3, 1, 2, 29}, {"bmi1", 3, 7, 1, 3}, {"avx2", 3, 7, 1, 5}, {"bmi2", 3, 7, 1, 8},
-	{"abm", 3, 0x80000001, 2, 5}, {"3dnowprefetch", 3, 0x80000001, 2, 8},
-
-	{"avx512f", 4, 7, 1, 16}, {"avx512dq", 4, 7, 1, 17}, {"avx512cd", 4, 7, 1, 28}, {"avx512bw", 4, 7, 1, 30}, {"avx512vl", 4, 7, 1, 31},
-	{"avx512ifma", 4, 7, 1, 21}, {"avx512vbmi", 4, 7, 2, 1}, {"avx512_vbmi2", 4, 7, 2, 6}, {"gfni", 4, 7, 2, 8}, {"vaes", 4, 7, 2, 9},
-	{"vpclmulqdq", 4, 7, 2, 10}, {"avx512_vnni", 4, 7, 2, 11}, {"avx512_bitalg", 4, 7, 2, 12}, {"avx512_vpopcntdq", 4, 7, 2, 14},
+	if changed {
+		m.Name = name
+		for change := range strings.SplitSeq(changes, ",") {
+			if err := m.change(change); err != nil {
+				return nil, fmt.Errorf("cpu model %s: %w", name, err)
+			}
+		}
+	}
+	return m, nil
 }
 
 // levelModel builds x86-64-v1, v2, v3 or v4.
@@ -136,10 +117,7 @@ func levelModel(name string) *Model {
 	m.setXSave()
 	for _, f := range featureBits {
 		if f.level <= level {
-			r := m.leaves[leaf{f.leaf, 0}]
-			r[f.reg] |= 1 << f.bit
-			m.leaves[leaf{f.leaf, 0}] = r
-			m.features[f.name] = true
+			m.set(f, true)
 		}
 	}
 	m.setBrand("cgemu x86-64-" + name)
@@ -200,8 +178,9 @@ func valgrindModel() *Model {
 	}
 	m.setXSave()
 	m.above = m.leaves[leaf{0xd, 0}]
+	m.keepsCaches = true
 	m.HWCap = 0xbfebfbff
-	for _, f := range []string{"rdrand", "rdseed", "rtm"} {
+	for _, f := range []string{"rdrand", "rdseed", "erms", "rtm"} {
 		m.features[f] = true
 	}
 	m.setBrand("Intel(R) Core(TM) i7-4910MQ CPU @ 2.90GHz")

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -44,9 +45,57 @@ func TestModels(t *testing.T) {
 	}
 }
 
+func TestModelChanges(t *testing.T) {
+	m, err := ModelByName("v3,-avx2,+erms,-movbe,+avx,+rdrand,-rdrand")
+	require.NoError(t, err)
+	require.Equal(t, "v3,-avx2,+erms,-movbe,+avx,+rdrand,-rdrand", m.Name)
+	v3, err := ModelByName("v3")
+	require.NoError(t, err)
+	has := v3.Features()
+	for _, f := range []string{"avx2", "movbe"} {
+		has = slices.DeleteFunc(has, func(name string) bool { return name == f })
+	}
+	require.ElementsMatch(t, append(has, "erms"), m.Features())
+	_, b, _, _ := m.CPUID(7, 0)
+	_, v3b, _, _ := v3.CPUID(7, 0)
+	require.Equal(t, v3b&^(1<<5)|1<<9, b)
+	_, _, c, _ := m.CPUID(1, 0)
+	_, _, v3c, _ := v3.CPUID(1, 0)
+	require.Equal(t, v3c&^(1<<22), c)
+
+	m, err = ModelByName("valgrind,-rdseed")
+	require.NoError(t, err)
+	require.False(t, m.Has("rdseed"))
+	_, b, _, _ = m.CPUID(7, 0)
+	require.EqualValues(t, 0x27aa, b, "as on a host without RDSEED")
+	require.Same(t, m, m.WithCaches(defaultCaches), "it keeps its caches")
+
+	for change, message := range map[string]string{
+		"v3,":            `"" is no +FEATURE or -FEATURE`,
+		"v3,erms":        `"erms" is no +FEATURE or -FEATURE`,
+		"v3,+-erms":      `"+-erms" is no +FEATURE or -FEATURE`,
+		"v3,-aes,":       `"" is no +FEATURE or -FEATURE`,
+		"v3,+":           `unknown feature "" (as /proc/cpuinfo shows it under cgemu; and erms, fsrm, rdrand, rdseed)`,
+		"v3,-AVX2":       `unknown feature "AVX2" (as /proc/cpuinfo shows it under cgemu; and erms, fsrm, rdrand, rdseed)`,
+		"v1,+avx2":       "avx2 comes with v3",
+		"v3,-sse2":       "every x86-64 CPU has sse2",
+		"v4,-avx512f":    "v3 is without avx512f",
+		"valgrind,-avx":  "v2 is without avx",
+		"v3,-aes,+gfni":  "gfni comes with v4",
+		"v2,-avx,-xsave": "", // it has neither
+	} {
+		_, err := ModelByName(change)
+		if message == "" {
+			require.NoError(t, err, change)
+			continue
+		}
+		require.EqualError(t, err, "cpu model "+change+": "+message)
+	}
+}
+
 // TestModelLeavesAgree checks that what CPUID says is what Has says.
 func TestModelLeavesAgree(t *testing.T) {
-	for _, name := range []string{"v1", "v2", "v3", "v4"} {
+	for _, name := range []string{"v1", "v2", "v3", "v4", "v3,-avx2,+erms,-abm"} {
 		m, err := ModelByName(name)
 		require.NoError(t, err)
 		for _, f := range featureBits {

@@ -17,8 +17,11 @@ var (
 // its size.
 var secondLevel = cachesim.Geometry{Size: 256 << 10, Assoc: 8, Line: 64}
 
-// WithCaches returns a copy of m that has other caches.
+// WithCaches returns a copy of m that has other caches, or m if that is Valgrind's, which keeps its own.
 func (m *Model) WithCaches(caches cachesim.Config) *Model {
+	if m.keepsCaches {
+		return m
+	}
 	c := *m
 	c.leaves = maps.Clone(m.leaves)
 	c.setCaches(caches)

@@ -138,7 +138,8 @@ var runCommand = sync.OnceValue(func() *usage.Command {
 				},
 			}},
 			{Title: "The guest's world", Options: []usage.Option{
-				choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn; otherwise valgrind with --compat=valgrind)"),
+				choiceOption("--cpu", "v1|v2|v3|v4|valgrind", "the guest's CPU (v3; v1 with the engines unicorn and check-unicorn; otherwise valgrind with --compat=valgrind); "+
+					"with features that it is to have or to lack: v3,+erms,-avx2"),
 				valueOption("--cpus", "N", "how many CPUs the guest sees, 1 to 1024 (1)"),
 				valueOption("-e, --env", "NAME[=VALUE]", "put a variable into the guest's environment (repeatable); without a value, cgemu's own if "+
 					"there is one"),
