@@ -49,6 +49,8 @@ TEXT ·sigRestorerPC(SB), NOSPLIT, $0-8
 // Offsets in the state block; state.go has the same.
 #define ST_RSP       0x020
 #define ST_NOWHERE   0x0c8
+#define ST_EXIT      0x0e8
+#define ST_SIGEXIT   0x0f8
 #define ST_INGUEST   0x130
 #define ST_SIGNO     0x138
 #define ST_SIGCODE   0x140
@@ -111,6 +113,8 @@ ours:
 	MOVQ R8, ST_SIGERR(AX)
 	MOVQ UC_TRAPNO(DX), R8
 	MOVQ R8, ST_SIGTRAP(AX)
+	MOVQ ST_EXIT(AX), R8
+	MOVQ R8, ST_SIGEXIT(AX)
 	// Not every kernel can go on with an RSP that is not canonical (interrupted).
 	MOVQ UC_RSP(DX), R8
 	MOVQ R8, ST_RSP(AX)

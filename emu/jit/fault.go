@@ -48,12 +48,16 @@ func (e *Engine) fault() (emu.Addr, *emu.Stop) {
 		return 0, nil
 	}
 	t := e.blockAt(pos)
+	if e.interrupted(t, pos) {
+		e.set(stExit, e.get(stSigExit)) // it may have been on its way out
+		e.resume = pos
+		if pos == e.stubs.start { // which leads to where it began
+			e.resume = int(e.get(stTarget) - uint64(e.arena.base))
+		}
+		return 0, nil
+	}
 	if t == nil {
 		return e.faultBetween()
-	}
-	if e.interrupted(t, pos) {
-		e.resume = pos
-		return 0, nil
 	}
 	if t.lookup != 0 && pos >= int(t.lookup) && pos < int(t.lookup)+lookupSize {
 		return e.lookupFault(t)
@@ -171,33 +175,54 @@ func (e *Engine) unguardOutside(t *tb, a emu.Addr) bool {
 	return !slices.Contains(t.pages(), a.PageDown()) && e.mem.Unguard(a, a+1) == nil && t.cache.tbs.at(t.pc) == t
 }
 
-// interrupted reports whether the code at arena offset pos of t did not fault, and an interrupt came while RSP was no
-// canonical address: a kernel that runs under PVM, without a hypervisor's privileges, cannot return to such code, and
-// raises #GP there, or #UD, where PVM tries to emulate an instruction it does not know. It is tried again: what really
-// faults does so each time, without its block being entered anew in between. A push, pop, call or return has really
-// faulted.
+// interrupted reports whether the code at arena offset pos, that of t or, if t is nil, code that blocks share, did not
+// fault, and an interrupt came while RSP was no canonical address: a kernel that runs under PVM, without a hypervisor's
+// privileges, cannot return to such code, and raises #GP there, or #UD, where PVM tries to emulate an instruction it
+// does not know. It is tried again: what really faults does so each time, without anything being entered anew in
+// between. A push, pop, call or return has really faulted.
 func (e *Engine) interrupted(t *tb, pos int) bool {
 	vector := e.get(stSigTrap)
 	if vector != emu.VecGP && vector != emu.VecUD || guest.Canonical(emu.Addr(e.get(stRegs+8*emu.RSP))) {
 		return false
 	}
-	e.decoder.Forget()
-	g := &e.examined
-	if !e.decodeOne(g, t.addr(t.insnAtHost(pos))) {
+	if pos < codeOff || pos >= arenaSize || t != nil && e.faultsAtRSP(t, pos) {
 		return false
 	}
-	if vector == emu.VecGP {
-		for ref := range g.References {
-			if ref.At == x86.AtRSP {
-				return false
-			}
-		}
-	}
-	if n := e.count(int(t.counter)); e.tried.pos != pos || e.tried.count != n {
+	n := e.entered(t)
+	if e.tried.pos != pos || e.tried.count != n {
 		e.tried.pos, e.tried.count, e.tried.times = pos, n, 0
 	}
 	e.tried.times++
 	return e.tried.times <= maxTries
+}
+
+// faultsAtRSP reports whether the instruction of t with code at arena offset pos raises #GP if RSP is no canonical
+// address, or cannot be fetched.
+func (e *Engine) faultsAtRSP(t *tb, pos int) bool {
+	e.decoder.Forget()
+	g := &e.examined
+	if !e.decodeOne(g, t.addr(t.insnAtHost(pos))) {
+		return true
+	}
+	if e.get(stSigTrap) == emu.VecGP {
+		for ref := range g.References {
+			if ref.At == x86.AtRSP {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entered returns how often t was entered or, if it is nil, blocks in all, since counts were gathered.
+func (e *Engine) entered(t *tb) (n uint64) {
+	if t != nil {
+		return e.count(int(t.counter))
+	}
+	for counter := range e.weights {
+		n += e.count(counter)
+	}
+	return n
 }
 
 // maxTries is how often an instruction is tried again before it counts as one that faults: under a storm of signals

@@ -27,6 +27,7 @@ const (
 	stNegBase   = 0x0e0 // its negative
 	stExit      = 0x0e8 // which exit was taken
 	stTarget    = 0x0f0 // host address the entry stub jumps to
+	stSigExit   = 0x0f8 // stExit before a signal
 	stSlots     = 0x108 // 5 spill slots of 8 bytes
 	stInGuest   = 0x130
 	stSigNo     = 0x138
@@ -91,6 +92,8 @@ const (
 	stX87Operands = 0x3f0
 	stX87Rests    = 0x410
 	stX87Routines = 0x420
+	// stX87Regs has the guest's registers from RBX on while they are the routine's.
+	stX87Regs = 0x460
 	// stXMM15 is where the guest's is while totals are added to sums (emitAddMMX).
 	stXMM15 = 0x4f0
 	// stSimStack is where the stack of simulating routines ends, which grows down from there.

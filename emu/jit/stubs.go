@@ -10,6 +10,7 @@ import (
 // The stubs are the generated code every block shares.
 type stubs struct {
 	enter     int // Go calls it: loads the guest's registers, goes to stTarget
+	start     int // its last instruction, which goes there
 	exit      int // jumped to with stExit set: saves them, returns to Go
 	fault     int // the signal handler's way to exit, which has stored RSP
 	miss      int // a jump-table lookup found no code
@@ -135,6 +136,7 @@ func (s *stubs) emitEnter(e *assembler, wide bool, enter func()) {
 		}
 	}
 	e.load(x86.RSP, stRegs+8*int(x86.RSP))
+	s.start = e.pos
 	e.byte(0xff) // jmp [stTarget]
 	e.rip(4, stTarget, 0)
 }

@@ -86,7 +86,7 @@ func (e *Engine) emitX87Functions() {
 	e.byte(0x48, 0x85, 0xc9) // test rcx, rcx
 	unknown := e.jcc(condE, 0)
 	for r := x86.RBX; r <= x86.R15; r++ {
-		e.store(stRegs+8*int(r), r) // which no exit looks at
+		e.store(x87Reg(r), r)
 	}
 	e.leaRIP(x86.RBP, 0)
 	e.load(x86.RSP, stHostSP)
@@ -96,7 +96,7 @@ func (e *Engine) emitX87Functions() {
 	e.byte(0xff, 0xe0) // jmp rax
 
 	for r := x86.RBX; r <= x86.R15; r++ {
-		e.load(r, stRegs+8*int(r))
+		e.load(r, x87Reg(r))
 	}
 	e.byte(0x85, 0xc0) // test eax, eax
 	known := e.jcc(condNE, 0)
@@ -113,3 +113,6 @@ func (e *Engine) emitX87Functions() {
 	e.jmpTo(slotTmp)
 	e.stubs.end = e.pos
 }
+
+// x87Reg is where the guest's r is while a routine has it. No exit writes there: interrupted goes on in the midst.
+func x87Reg(r x86.Reg) int { return stX87Regs + 8*int(r-x86.RBX) }
