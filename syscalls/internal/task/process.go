@@ -139,9 +139,9 @@ type Thread struct {
 	Calls int
 	// callsSinceWait is how many it has made since it last waited, at least minCallsSinceWait after a full turn.
 	// wokeOther says that the last one woke another thread by futex(2), wakes is how many did since it gave up a turn
-	// for that.
-	callsSinceWait, wakes int
-	wokeOther             bool
+	// for that, givenUp how often it has done so since it last waited.
+	callsSinceWait, wakes, givenUp int
+	wokeOther                      bool
 	// used is the user time charged so far (see chargedThread), system the system time.
 	used, system int64
 }

@@ -186,7 +186,7 @@ func (k *Kernel) runThread(t *Thread) bool {
 	}
 	for {
 		if t.blocked() {
-			t.callsSinceWait = 0
+			t.callsSinceWait, t.givenUp = 0, 0
 			k.Waiting = append(k.Waiting, t)
 			return false
 		}
@@ -268,13 +268,11 @@ func (k *Kernel) contended() bool {
 // turnLeft is how many instructions t may still execute in this turn, and whether the turn is over.
 func (k *Kernel) turnLeft(t *Thread) (budget uint64, over bool) {
 	budget = k.budget()
-	if t.wokeOther && len(k.ready) > 0 {
-		if t.wakes++; t.wakes == maxWakes || t.callsSinceWait >= minCallsSinceWait {
-			t.wokeOther, t.wakes = false, 0
-			return 0, true
-		}
-	}
+	woke := t.wokeOther
 	t.wokeOther = false
+	if woke && len(k.ready) > 0 && t.givesUp() {
+		return 0, true
+	}
 	if t.Calls < k.Scheduler.calls || !k.contended() {
 		return budget, false
 	}
