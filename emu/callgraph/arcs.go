@@ -27,8 +27,9 @@ type arc struct {
 	function      emu.Addr
 	passes, parks bool
 	// stale says that code there was unmapped or overwritten since: function is to be looked up again.
-	stale  bool
-	callee Context // of the target
+	// unsettled says that it is one of Recorder.unsettled.
+	stale, unsettled bool
+	callee           Context // of the target
 	// next are the numbers of the arcs before this one on the page of the site, and on that of the target if that is
 	// another one, from 1 on; 0 for none.
 	next [2]int32

@@ -101,8 +101,8 @@ type Recorder struct {
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
-	// unsettled says that arcs of Frames may be stale: see Settle.
-	unsettled bool
+	// unsettled are arcs that Invalidate found in use, each once: see Settle.
+	unsettled []int32
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
 	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
@@ -218,16 +218,14 @@ func (r *Recorder) refresh(i int) {
 	}
 }
 
-// Settle has rows of the frames' arcs tell their functions, before somebody else looks at these who pushes and pops
-// frames himself.
+// Settle has rows of arcs whose mappings have changed tell their functions, before somebody else looks at these who
+// knows their places, and pushes and pops frames himself.
 func (r *Recorder) Settle() {
-	if !r.unsettled {
-		return
+	for _, i := range r.unsettled {
+		r.arcs.list[i].unsettled = false
+		r.refresh(int(i))
 	}
-	r.unsettled = false
-	for _, f := range r.Frames {
-		r.refresh(r.arcNumberOf(f))
-	}
+	r.unsettled = r.unsettled[:0]
 }
 
 // row returns what Sums has of an arc.
@@ -479,7 +477,7 @@ func (r *Recorder) Begin(cpu *emu.CPU) {
 		r.thread = &thread{r.newStack(cpu, nil)}
 		r.threads[cpu] = r.thread
 	}
-	r.Frames, r.unsettled = append(r.Frames[:0], r.thread.current.frames...), true
+	r.Frames = append(r.Frames[:0], r.thread.current.frames...)
 	r.resume()
 }
 
@@ -593,7 +591,11 @@ func (r *Recorder) copyOf(parent *Recorder, of *stack, frames []Frame) *stack {
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	r.forgetFunctions()
 	for i := range r.arcs.within(lo, hi) {
-		r.arcs.list[i].stale, r.unsettled = true, true
+		if a := &r.arcs.list[i]; !a.stale {
+			if a.stale = true; !a.unsettled {
+				a.unsettled, r.unsettled = true, append(r.unsettled, int32(i))
+			}
+		}
 		row := r.Sums[i*r.Width():]
 		row[Pass], row[PassTo], row[Function] = 0, 0, 0
 	}

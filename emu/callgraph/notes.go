@@ -104,8 +104,9 @@ func (r *Recorder) Known(site, target emu.Addr, jump bool) uint64 {
 // Retire makes r as new, but that arcs keep their places and functions their numbers. Notes stay good.
 func (r *Recorder) Retire() {
 	for i := range r.arcs.list {
-		r.arcs.list[i].stale = true
+		r.arcs.list[i].stale, r.arcs.list[i].unsettled = true, false
 	}
+	r.unsettled = r.unsettled[:0]
 	clear(r.Sums)
 	clear(r.Totals)
 	r.forgetFunctions()

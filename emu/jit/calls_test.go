@@ -74,8 +74,8 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// TestInvalidatedCall has a function whose page changes while it is called jump to another one, and back to its middle: it
-// is active still.
+// TestInvalidatedCall has a function whose page changes while it is called, or before, jump to another one, and back to
+// its middle: it is active still.
 func TestInvalidatedCall(t *testing.T) {
 	for how, jumps := range map[string][2]string{
 		"direct":   {"eb0c 90 c3", "ebf3"},    // jmp 20; nop; 15: ret, and jmp 15
@@ -96,6 +96,23 @@ func TestInvalidatedCall(t *testing.T) {
 					calls := m.callsOfRun()
 					require.Len(t, calls, 2)
 					require.Contains(t, calls[0]+calls[1], "12-20 1 ")
+				}
+			})
+			t.Run("while it is not active", func(t *testing.T) {
+				for _, call := range []string{"e80b100000 0f05", "ffd3 90 90 90 0f05"} { // call 1010, or rbx; syscall
+					eachWayOfTotals(t, func(t *testing.T, cfg emu.Config) {
+						m := newMachineWith(t, cfg, call)
+						m.poke(codeAt+0x1010, "90 90"+jumps[0])
+						m.poke(codeAt+0x1020, jumps[1])
+						m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RBX] = uint64(codeAt+0x1020), uint64(codeAt+0x1015), uint64(codeAt+0x1010)
+						for range 4 {
+							m.cpu.RIP = codeAt
+							calls := m.callsOfRun()
+							require.Len(t, calls, 2)
+							require.Contains(t, calls[0]+calls[1], "1012-1020 1 ")
+							m.Invalidate(codeAt+0x1000, codeAt+0x2000) // not where the call is
+						}
+					})
 				}
 			})
 		})

@@ -13,9 +13,9 @@ const MaxCalls = 1000
 // but only after minCallsSinceWait system calls, or one whole turn, without waiting. Otherwise it would retake the lock
 // that it has just released long before the woken thread could see it free. One that waits more often than that gives
 // it up each time that it has woken others maxWakes times: what it does behind a wake, such as to send a signal, could
-// keep those that it wakes from what they wait for, in step with them, for ever. And one that has given it up maxWakes-1
-// times without waiting goes on once: it may be about to wait for just those that it wakes, which find each time that it
-// does not yet (JavaScriptCore's collector).
+// keep those that it wakes from what they wait for, in step with them, for ever. And one that has given it up
+// maxWakes-1 times without waiting goes on once: it may be about to wait for just those that it wakes, which find each
+// time that it does not yet (JavaScriptCore's collector).
 const (
 	minCallsSinceWait = 16
 	maxWakes          = 256
