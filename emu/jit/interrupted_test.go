@@ -45,6 +45,7 @@ func TestInterrupted(t *testing.T) {
 		0f 05              # syscall`
 	for name, cfg := range map[string]emu.Config{
 		"Ir": {}, "caches": {Caches: &cachesim.Default, Events: ^emu.EventSet(0)}, "branches": {Branches: true}, "calls": {Function: sixteen},
+		"MMX": {Function: sixteen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m *interruptedMachine
@@ -53,6 +54,9 @@ func TestInterrupted(t *testing.T) {
 					require.NoError(t, m.Close())
 				}
 				m = &interruptedMachine{machine: newMachineWith(t, cfg, code)}
+				if name == "MMX" {
+					m.onLesserHost(true)
+				}
 				m.start()
 				for range 3 { // until all is translated, and linked
 					m.goThrough(t, 0)
@@ -99,23 +103,25 @@ func (m *interruptedMachine) start() {
 
 // instructions are the arena offsets of instructions of the host that run with the guest's RSP, or may.
 func (m *interruptedMachine) instructions(t *testing.T) (list []int) {
-	for _, part := range [][2]int{{m.stubs.start, m.stubs.fault}, {m.stubs.exit, m.stubs.exit + 1}, {m.stubs.miss, m.pos}, {farOff, m.far}} {
+	parts := [][2]int{{m.stubs.start, m.stubs.fault}, {m.stubs.exit, m.stubs.exit + 1}, {m.stubs.miss, m.stubs.end}, {farOff, m.far}}
+	for _, block := range m.all {
+		parts = append(parts, [2]int{int(block.entry), int(block.end)})
+	}
+	for _, part := range parts {
 		for pos := part[0]; pos < part[1]; {
 			list = append(list, pos)
 			var inst x86.Inst
-			if x86.Decode(m.arena.mem[pos:pos+x86.MaxLen], &inst) != nil {
-				inst.Len = 1 // between blocks
-			}
+			require.NoError(t, x86.Decode(m.arena.mem[pos:pos+x86.MaxLen], &inst))
 			pos += int(inst.Len)
 		}
 	}
 	return list
 }
 
-// goThrough runs the guest from the beginning to its system call, and has the code at arena offset pos fail eight times,
+// goThrough runs the guest from the beginning to its system call, and has the code at arena offset pos fail three times,
 // unless that is 0.
 func (m *interruptedMachine) goThrough(t *testing.T, pos int) outcome {
-	const times, invalid = 8, 0x06
+	const times, invalid = 3, 0x06
 	m.times, m.canonical = 0, false
 	was := m.arena.mem[pos]
 	repair := func() {
