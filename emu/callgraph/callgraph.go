@@ -101,8 +101,10 @@ type Recorder struct {
 	threads map[*emu.CPU]*thread
 	thread  *thread
 	cpu     *emu.CPU
-	// unsettled are arcs that Invalidate found in use, each once: see Settle.
-	unsettled []int32
+	// unsettled are arcs that Invalidate found in use, each once; framesUnsettled says that Frames may have stale arcs.
+	// See Settle.
+	unsettled       []int32
+	framesUnsettled bool
 	// calledFrom is the site of the arc of the frame that was popped last.
 	calledFrom emu.Addr
 	numbers    numbering.Table[emu.Addr] // of functions, less 1, by their IDs
@@ -218,14 +220,23 @@ func (r *Recorder) refresh(i int) {
 	}
 }
 
-// Settle has rows of arcs whose mappings have changed tell their functions, before somebody else looks at these who
-// knows their places, and pushes and pops frames himself.
+// Settle has rows of the frames' arcs, and of arcs to mappings that have changed, tell their functions, before somebody
+// else looks at these who knows the places of arcs, and pushes and pops frames himself. What is not mapped at present
+// stays stale: it gets another function without being told of.
 func (r *Recorder) Settle() {
 	for _, i := range r.unsettled {
 		r.arcs.list[i].unsettled = false
-		r.refresh(int(i))
+		if lo, hi := r.mapping(r.arcs.keys.Value(int(i)).target); lo < hi {
+			r.refresh(int(i))
+		}
 	}
 	r.unsettled = r.unsettled[:0]
+	if r.framesUnsettled {
+		r.framesUnsettled = false
+		for _, f := range r.Frames {
+			r.refresh(r.arcNumberOf(f))
+		}
+	}
 }
 
 // row returns what Sums has of an arc.
@@ -477,7 +488,7 @@ func (r *Recorder) Begin(cpu *emu.CPU) {
 		r.thread = &thread{r.newStack(cpu, nil)}
 		r.threads[cpu] = r.thread
 	}
-	r.Frames = append(r.Frames[:0], r.thread.current.frames...)
+	r.Frames, r.framesUnsettled = append(r.Frames[:0], r.thread.current.frames...), true
 	r.resume()
 }
 
@@ -590,6 +601,7 @@ func (r *Recorder) copyOf(parent *Recorder, of *stack, frames []Frame) *stack {
 // Invalidate is told that the mapping of [lo, hi) changes. Collect has to be called before that.
 func (r *Recorder) Invalidate(lo, hi emu.Addr) {
 	r.forgetFunctions()
+	r.framesUnsettled = true
 	for i := range r.arcs.within(lo, hi) {
 		if a := &r.arcs.list[i]; !a.stale {
 			if a.stale = true; !a.unsettled {

@@ -298,6 +298,6 @@ func (r *Recorder) use(s *stack) {
 	r.suspend()
 	r.thread.current.frames = append(r.thread.current.frames[:0], r.Frames...)
 	r.thread.current = s
-	r.Frames = append(r.Frames[:0], s.frames...)
+	r.Frames, r.framesUnsettled = append(r.Frames[:0], s.frames...), true
 	r.resume()
 }
