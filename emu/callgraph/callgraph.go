@@ -221,8 +221,8 @@ func (r *Recorder) refresh(i int) {
 }
 
 // Settle has rows of the frames' arcs, and of arcs to mappings that have changed, tell their functions, before somebody
-// else looks at these who knows the places of arcs, and pushes and pops frames himself. What is not mapped at present
-// stays stale: it gets another function without being told of.
+// else looks at these who knows the places of arcs, and pushes and pops frames himself. An arc to what is not mapped at
+// present stays stale: Invalidate is not told of what is mapped there next.
 func (r *Recorder) Settle() {
 	for _, i := range r.unsettled {
 		r.arcs.list[i].unsettled = false

@@ -343,6 +343,37 @@ func TestInvalidate(t *testing.T) {
 	require.Empty(t, g.Frames)
 }
 
+// TestSettle has the mapping of a callee, which is not active, change: what the place of the arc says is its function
+// then, unless nothing is mapped there.
+func TestSettle(t *testing.T) {
+	g := newGuest()
+	size, mapping, mapped := emu.Addr(0x100), g.mapping, true
+	g.lookup = func(a emu.Addr) emu.Function { return emu.Function{ID: a &^ (size - 1), Lo: a, Hi: a + 1} }
+	g.mapping = func(a emu.Addr) (lo, hi emu.Addr) {
+		if !mapped {
+			return 0, 0
+		}
+		return mapping(a)
+	}
+	place := g.Arc(0x1010, 0x2010)
+	was := g.row(place)[Function]
+	require.EqualValues(t, g.Number(0x2000), was)
+	for _, mapped = range []bool{true, false} {
+		size = 0x10
+		g.Invalidate(0x2000, 0x3000)
+		g.Settle()
+		if mapped {
+			require.EqualValues(t, g.Number(0x2010), g.row(place)[Function])
+		} else {
+			require.Zero(t, g.row(place)[Function])
+		}
+		require.Empty(t, g.unsettled)
+	}
+	mapped = true
+	require.Equal(t, place, g.Arc(0x1010, 0x2010))
+	require.EqualValues(t, g.Number(0x2010), g.row(place)[Function], "who asks is told")
+}
+
 // TestArcsWithin asks for the arcs on pages of which a part is wanted: each comes once.
 func TestArcsWithin(t *testing.T) {
 	g := newGuest()

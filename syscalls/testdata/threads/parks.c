@@ -1,7 +1,6 @@
 // A thread wakes another and then waits for it, if that has not been there yet: the other one, if it finds nobody who
 // waits, says so, as a collector does that cannot stop a thread which runs. Whoever always runs as soon as it is woken
 // finds nobody.
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
