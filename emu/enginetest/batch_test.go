@@ -19,6 +19,13 @@ type outcome struct {
 	died  bool   // the native child did not survive it
 }
 
+// set makes o a copy of p.
+func (o *outcome) set(p *outcome) {
+	dump := append(o.dump[:0], p.dump...)
+	*o = *p
+	o.dump = dump
+}
+
 // A batch is code in slots and jobs that run it.
 type batch struct {
 	code [len(worlds)][codeSize]byte

@@ -24,29 +24,25 @@ const (
 // TestBranches compares all branches: taken and not, forwards and backwards, to code that ends at
 // once and to code that first looks at flags and stack.
 func TestBranches(t *testing.T) {
-	for _, u := range engines {
-		t.Run(u.name, func(t *testing.T) {
-			c := newComparison(t, u, u.model(t))
-			forms := map[int]bool{}
-			n := cases(12, 300)
-			for k, tmpl := range templates() {
-				if !isBranch(&tmpl.inst) {
-					continue
-				}
-				forms[tmpl.form] = true
-				r := rand.New(rand.NewPCG(uint64(k), 11))
-				for range n {
-					e, inst, code := tmpl.vary(r, func(s *shape) { *s = randomShape(r) })
-					c.addBranch(r, &e, &inst, code)
-				}
-			}
-			c.finish()
-			for form := range forms {
-				require.True(t, c.succeeded[form], "no branch of form %s came through", formLines(t)[form])
-			}
-			t.Logf("%d forms", len(forms))
-		})
+	c := newComparison(t, ownModel(t), engines...)
+	forms := map[int]bool{}
+	n := cases(12, 300)
+	for k, tmpl := range templates() {
+		if !isBranch(&tmpl.inst) {
+			continue
+		}
+		forms[tmpl.form] = true
+		r := rand.New(rand.NewPCG(uint64(k), 11))
+		for range n {
+			e, inst, code := tmpl.vary(r, func(s *shape) { *s = randomShape(r) })
+			c.addBranch(r, &e, &inst, code)
+		}
 	}
+	c.finish()
+	for form := range forms {
+		require.True(t, c.succeeded[form], "no branch of form %s came through", formLines(t)[form])
+	}
+	t.Logf("%d forms", len(forms))
 }
 
 // befores and afters of branches. The flags they change make translators place counters elsewhere.

@@ -52,18 +52,16 @@ func FuzzEngines(f *testing.F) {
 	host := newNative(f, images, ro)
 	var all []*comparison
 	for _, u := range engines {
-		all = append(all, &comparison{
-			emulated: newEmulated(f, u, u.model(f), images, ro), native: host, batch: newBatch(),
-			want: make([]outcome, maxJobs), got: make([]outcome, maxJobs),
-			ends: map[uint8]int{}, tried: map[int]bool{}, succeeded: map[int]bool{},
-		})
+		c := comparisonWith(host)
+		c.addEngine(newEmulated(f, u, u.model(f), images, ro))
+		all = append(all, c)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 {
 			return
 		}
 		for _, c := range all {
-			c.t, c.native.t, c.emulated.t, c.bad = t, t, t, map[string]int{}
+			c.t, c.native.t, c.engines[0].t, c.engines[0].bad = t, t, t, map[string]int{}
 			c.begin()
 			c.fuzz(rand.New(newFuzzSource(data[1:])), data[0], data[1:])
 			c.flush()
@@ -83,11 +81,12 @@ func (c *comparison) begin() {
 
 // fuzz adds cases of one kind.
 func (c *comparison) fuzz(r *rand.Rand, kind byte, data []byte) {
-	supported := supportedFeatures(c.emulated.model)
+	u := c.engines[0].under
+	supported := supportedFeatures(c.engines[0].model)
 	all := templates()
 	switch kind % 5 {
 	case 0:
-		list := sequenceTemplates(supported, c.emulated.under.fits)
+		list := sequenceTemplates(supported, u.fits)
 		for range 4 {
 			c.addSequence(r, list)
 		}
