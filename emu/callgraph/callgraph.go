@@ -193,7 +193,8 @@ func (r *Recorder) placeOf(i int) uint64 {
 	return r.Base + uint64(8*i*r.Width())
 }
 
-// refresh looks the function of an arc's target up if need be.
+// refresh looks the function of an arc's target up if need be, again and again where nothing is mapped: a process that
+// another one began, and that executes its program in memory of its own, has the frames of that before it has any.
 func (r *Recorder) refresh(i int) {
 	a := &r.arcs.list[i]
 	if !a.stale {
@@ -201,7 +202,7 @@ func (r *Recorder) refresh(i int) {
 	}
 	k := r.arcs.keys.Value(i)
 	f := r.function(k.target)
-	a.function, a.passes, a.parks, a.stale = f.ID, f.Passes, f.Parks, false
+	a.function, a.passes, a.parks, a.stale = f.ID, f.Passes, f.Parks, !r.mapped(k.target)
 	row := r.Sums[i*r.Width():]
 	row[Function], row[Begins] = uint64(r.Number(k.target)), 0
 	if a.function == k.target {
@@ -226,7 +227,7 @@ func (r *Recorder) refresh(i int) {
 func (r *Recorder) Settle() {
 	for _, i := range r.unsettled {
 		r.arcs.list[i].unsettled = false
-		if lo, hi := r.mapping(r.arcs.keys.Value(int(i)).target); lo < hi {
+		if r.mapped(r.arcs.keys.Value(int(i)).target) {
 			r.refresh(int(i))
 		}
 	}
@@ -245,19 +246,31 @@ func (r *Recorder) row(place uint64) []uint64 {
 	return r.Sums[i : i+r.Width()]
 }
 
-// function is lookup with a memory.
+// function is lookup with a memory, but for what is not mapped: Invalidate is not told of what is mapped there next.
 func (r *Recorder) function(a emu.Addr) emu.Function {
-	if f := &r.last; a < f.Lo || a >= f.Hi {
+	found := r.last
+	if a < found.Lo || a >= found.Hi {
 		f := &r.functions[a/functionPart%functionParts]
-		if a < f.Lo || a >= f.Hi {
-			*f = r.lookup(a)
+		switch {
+		case a >= f.Lo && a < f.Hi:
+			found = *f
+			r.last = found
+		case r.mapped(a):
+			found = r.lookup(a)
+			*f, r.last = found, found
+		default:
+			found = r.lookup(a)
 		}
-		r.last = *f
 	}
 	if r.notes != nil {
-		r.notes.note(a, r.last)
+		r.notes.note(a, found)
 	}
-	return r.last
+	return found
+}
+
+func (r *Recorder) mapped(a emu.Addr) bool {
+	lo, hi := r.mapping(a)
+	return lo < hi
 }
 
 // forgetFunctions forgets what lookup said.

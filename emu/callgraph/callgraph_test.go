@@ -262,6 +262,37 @@ func TestInheritNothing(t *testing.T) {
 	require.Equal(t, []string{"1020-3000 1 4"}, arcs(child.Recorder))
 }
 
+// TestInheritBeforeMemory has a child of vfork execute the program that it is of, in memory of its own: its frames are
+// there before that has anything, and are of functions all the same once the program is there.
+func TestInheritBeforeMemory(t *testing.T) {
+	g, child := newGuest(), newGuest()
+	g.call(0x1010, 0x2000, 0x707f8)
+	child.End(child.cpu)
+	lookup, mapping, mapped := child.lookup, child.mapping, false
+	child.lookup = func(a emu.Addr) emu.Function {
+		if !mapped {
+			return emu.Function{ID: 3, Lo: a, Hi: a + 1}
+		}
+		return lookup(a)
+	}
+	child.mapping = func(a emu.Addr) (lo, hi emu.Addr) {
+		if !mapped {
+			return 0, 0
+		}
+		return mapping(a)
+	}
+	child.forgetFunctions()
+	child.Inherit(g.Recorder)
+	child.Reset()
+	mapped = true
+	child.Begin(child.cpu)
+	child.call(0x1010, 0x2000, 0x707f8)
+	child.jump(0x2010, 0x2020)
+	child.ret(0x2030, 0x1015, 0x70800)
+	require.Equal(t, []string{"1010-2000 1 2"}, arcs(child.Recorder), "a jump within a function is no call")
+	require.Equal(t, child.function(0x2000), child.function(0x2010), "nothing is remembered")
+}
+
 // TestInherit has a process that is a copy of another: what its functions cost from there on is its own.
 func TestInherit(t *testing.T) {
 	g, child := newGuest(), newGuest()
