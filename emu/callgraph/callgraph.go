@@ -193,8 +193,8 @@ func (r *Recorder) placeOf(i int) uint64 {
 	return r.Base + uint64(8*i*r.Width())
 }
 
-// refresh looks the function of an arc's target up if need be, again and again where nothing is mapped: a process that
-// another one began, and that executes its program in memory of its own, has the frames of that before it has any.
+// refresh looks the function of an arc's target up if need be. An arc to what is not mapped stays stale: Inherit asks
+// for the functions of the parent's frames, and a child of vfork that executes a program has nothing mapped by then.
 func (r *Recorder) refresh(i int) {
 	a := &r.arcs.list[i]
 	if !a.stale {
@@ -268,6 +268,7 @@ func (r *Recorder) function(a emu.Addr) emu.Function {
 	return found
 }
 
+// mapped reports whether something is mapped at a.
 func (r *Recorder) mapped(a emu.Addr) bool {
 	lo, hi := r.mapping(a)
 	return lo < hi

@@ -262,8 +262,8 @@ func TestInheritNothing(t *testing.T) {
 	require.Equal(t, []string{"1020-3000 1 4"}, arcs(child.Recorder))
 }
 
-// TestInheritBeforeMemory has a child of vfork execute the program that it is of, in memory of its own: its frames are
-// there before that has anything, and are of functions all the same once the program is there.
+// TestInheritBeforeMemory has a child of vfork execute the parent's program, in memory of its own: it inherits frames
+// while nothing is mapped there. Calls of the new program at the same addresses are of its functions all the same.
 func TestInheritBeforeMemory(t *testing.T) {
 	g, child := newGuest(), newGuest()
 	g.call(0x1010, 0x2000, 0x707f8)

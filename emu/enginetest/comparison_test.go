@@ -13,8 +13,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// A comparison runs batches natively, each once, and under engines, which all run all jobs: what is left of one in
-// memory the next one may find.
+// A comparison runs batches natively, each once, and under engines. All run all jobs: a job may find in memory what an
+// earlier one has left.
 type comparison struct {
 	t             *testing.T
 	native        *native
