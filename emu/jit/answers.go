@@ -16,26 +16,25 @@ import (
 // routine knew the answer.
 const answerSkip = 5
 
-// answerRoutine returns the routine that may be able to answer g, 0 if there is none, and how many lanes of a vector
-// that approximates.
-func (e *Engine) answerRoutine(g *ginsn) (routine, lanes int) {
+// answerRoutine returns the routine that may be able to answer g, 0 if there is none.
+func (e *Engine) answerRoutine(g *ginsn) (routine int) {
 	switch {
 	case e.singleStep || e.crosses(g.Next()):
-		return 0, 0
+		return 0
 	case g.Op == x86.CPUID:
-		return e.stubs.cpuid, 0
+		return e.stubs.cpuid
 	case g.Op == x86.RDTSC || g.Op == x86.RDTSCP:
-		return e.stubs.rdtsc, 0
+		return e.stubs.rdtsc
 	case g.X87:
-		return e.x87Function(g), 0
+		return e.x87Function(g)
 	}
-	return e.approximated(&g.Insn)
+	return 0
 }
 
 // emitEmulated emits g, an instruction that Go's code executes: it leaves generated code by x, unless a routine
 // answers.
 func (e *Engine) emitEmulated(g *ginsn, x exit) {
-	routine, lanes := e.answerRoutine(g)
+	routine := e.answerRoutine(g)
 	if routine == 0 {
 		e.settleRegs()
 		e.emitExit(e.jmp(0), x)
@@ -44,23 +43,22 @@ func (e *Engine) emitEmulated(g *ginsn, x exit) {
 	if g.X87 {
 		e.emitNeedX87()
 	}
-	if lanes > 0 {
-		e.emitStoreLanes(g, lanes)
-	}
 	e.settleRegs()
+	e.emitAsk(routine, x)
+	if g.Op == x86.RDTSCP {
+		e.movImm(x86.RCX, 0) // there is one CPU, the first
+	}
+	e.emitJump(g.Next())
+}
+
+// emitAsk enters a routine, and leaves generated code by x if that does not know the answer.
+func (e *Engine) emitAsk(routine int, x exit) {
 	const lea, jmp = 7, 5
 	e.store(slotA, x86.RAX)
 	e.store(slotB, x86.RDX)
 	e.leaRIP(x86.RDX, e.pos+lea+jmp+answerSkip)
 	e.jmp(routine)
 	e.emitExit(e.jmp(0), x)
-	switch {
-	case g.Op == x86.RDTSCP:
-		e.movImm(x86.RCX, 0) // there is one CPU, the first
-	case lanes > 0:
-		e.emitLoadLanes(&g.Insn, lanes)
-	}
-	e.emitJump(g.Next())
 }
 
 // emitAnswerRoutines emits both, those that approximate, and those for x87's functions. They are entered with the
@@ -140,9 +138,6 @@ func (e *Engine) noteAnswer(g *ginsn, c *emu.CPU, asked [2]uint32) {
 		}
 	default:
 		e.knowX87(g.Op)
-		if _, lanes := e.approximated(&g.Insn); lanes > 0 && e.get(stApproximations) == 0 {
-			e.set(stApproximations, tableAddr(approximations()))
-		}
 	}
 }
 

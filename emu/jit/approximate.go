@@ -72,11 +72,34 @@ func hostSample() (sample []uint32) {
 
 // copiesApproximation reports whether g is an approximation that the host may execute.
 func copiesApproximation(g *guest.Insn) bool {
-	switch g.Op {
-	case x86.RCPPS, x86.RCPSS, x86.RSQRTPS, x86.RSQRTSS, x86.VRCPPS, x86.VRCPSS, x86.VRSQRTPS, x86.VRSQRTSS:
+	if approximates11(g.Op) {
 		return hostApproximates()
+	}
+	switch g.Op {
 	case x86.VRCP14PS, x86.VRCP14PD, x86.VRCP14SS, x86.VRCP14SD, x86.VRSQRT14PS, x86.VRSQRT14PD, x86.VRSQRT14SS, x86.VRSQRT14SD:
 		return hostHasAVX512() && hostApproximates14()
 	}
 	return false
+}
+
+// approximates reports whether generated code has instructions for g, an approximation of 11 bits.
+func (e *Engine) approximates(g *guest.Insn) bool {
+	return approximates11(g.Op) && !hostApproximates() && !e.emulatesWide
+}
+
+// approximates11 reports whether op is RCPPS, RSQRTPS or one of their kin; if so, isRsqrt and isScalar tell which.
+func approximates11(op x86.Op) bool {
+	switch op {
+	case x86.RCPPS, x86.RCPSS, x86.VRCPPS, x86.VRCPSS:
+		return true
+	}
+	return isRsqrt(op)
+}
+
+func isRsqrt(op x86.Op) bool {
+	return op == x86.RSQRTPS || op == x86.RSQRTSS || op == x86.VRSQRTPS || op == x86.VRSQRTSS
+}
+
+func isScalar(op x86.Op) bool {
+	return op == x86.RCPSS || op == x86.VRCPSS || op == x86.RSQRTSS || op == x86.VRSQRTSS
 }

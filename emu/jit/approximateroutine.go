@@ -11,9 +11,8 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// Where the host's approximations are others than the guest's, generated code finds those of RCPPS and RSQRTPS in a
-// table, a lane at a time in general registers: there are no vector registers to spare. Operands in memory are left to
-// Go where references count.
+// Where the host's approximations are others than the guest's, and there are no vector registers to spare (refine.go),
+// generated code finds those of RCPPS and RSQRTPS in a table, a lane at a time in general registers.
 
 // approximations has the fractions of results, 12 bits: of 2,048 intervals of RCPPS, by the first 11 bits of the
 // operand's fraction, and of as many of RSQRTPS, by the last bit of the exponent and the first 10 bits of the fraction
@@ -30,24 +29,24 @@ var approximations = sync.OnceValue(func() *[2 * intervals]uint16 {
 
 const intervals = 2048
 
-// approximated returns the routine for g, and how many lanes it makes; 0 if there is none.
-func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
-	switch g.Op {
-	case x86.RCPPS, x86.VRCPPS, x86.RCPSS, x86.VRCPSS:
-		routine = e.stubs.rcp
-	case x86.RSQRTPS, x86.VRSQRTPS, x86.RSQRTSS, x86.VRSQRTSS:
+// emitByTable emits g, instruction i, by the routine for it. Where the table is not known yet Go makes it, and comes
+// back.
+func (e *Engine) emitByTable(g *ginsn, i int) {
+	e.giveFlags()
+	e.reload(0xffff)
+	e.flushRSP()
+	e.placed[i].rsp = 0
+	x := exit{kind: exitTable, rip: g.PC, t: e.t, insn: int16(i), first: int32(e.pos)}
+	routine, lanes := e.stubs.rcp, int(g.Args[g.NArgs-1].Size)/4
+	if isRsqrt(g.Op) {
 		routine = e.stubs.rsqrt
-	default:
-		return 0, 0
 	}
-	source := &g.Args[g.NArgs-1]
-	switch {
-	case g.HasMem && e.details() || e.emulatesWide:
-		return 0, 0
-	case g.Op == x86.RCPPS || g.Op == x86.VRCPPS || g.Op == x86.RSQRTPS || g.Op == x86.VRSQRTPS:
-		return routine, int(source.Size) / 4
+	if isScalar(g.Op) {
+		lanes = 1
 	}
-	return routine, 1
+	e.emitStoreLanes(g, lanes)
+	e.emitAsk(routine, x)
+	e.emitLoadLanes(&g.Insn, lanes)
 }
 
 // emitStoreLanes stores the source of g for the routine, with RCX in slotC, and loads into RCX how many bytes there
@@ -55,24 +54,12 @@ func (e *Engine) approximated(g *guest.Insn) (routine, lanes int) {
 func (e *Engine) emitStoreLanes(g *ginsn, lanes int) {
 	switch source := g.Args[g.NArgs-1].Reg; {
 	case g.HasMem && lanes == 1:
-		s := pickScratch(g)
-		e.store(slotA, s)
-		from := e.pos
-		disp := e.address(g, s)
-		e.byte(prefixGS, opMovLoad)
-		e.memRM(s, s, disp)
-		e.byte(0x89) // mov [stLanes], s
-		e.rip(s, stLanes, 0)
-		e.load(s, slotA)
-		e.saved(from, s, slotA, 0)
-	case g.HasMem: // by way of the destination
-		load := *g
-		load.Bytes = slices.Clone(g.Bytes)
-		opcode := &load.Bytes[g.ModRMOff-1]
-		if *opcode = 0x28; g.Enc == x86.VEX { // MOVAPS and VMOVUPS fault where g does
-			*opcode = 0x10
-		}
-		e.emitPlain(&load)
+		e.emitScalarOperand(g, func(r x86.Reg) {
+			e.byte(0x89) // mov [stLanes], r
+			e.rip(r, stLanes, 0)
+		})
+	case g.HasMem:
+		e.emitOperandByDestination(g)
 		e.moveVector(0x11, g.Args[0].Reg, lanes > 4)
 		e.rip(g.Args[0].Reg, stLanes, 0)
 	default:
@@ -81,6 +68,31 @@ func (e *Engine) emitStoreLanes(g *ginsn, lanes int) {
 	}
 	e.store(slotC, x86.RCX)
 	e.movImm(x86.RCX, uint64(4*lanes))
+}
+
+// emitScalarOperand loads g's operand of 32 bits, which is in memory, for use.
+func (e *Engine) emitScalarOperand(g *ginsn, use func(r x86.Reg)) {
+	s := pickScratch(g)
+	e.store(slotA, s)
+	from := e.pos
+	disp := e.address(g, s)
+	e.byte(prefixGS, opMovLoad)
+	e.memRM(s, s, disp)
+	use(s)
+	e.load(s, slotA)
+	e.saved(from, s, slotA, 0)
+}
+
+// emitOperandByDestination loads g's operand, which is a vector in memory, into its destination. It faults where g
+// does.
+func (e *Engine) emitOperandByDestination(g *ginsn) {
+	load := *g
+	load.Bytes = slices.Clone(g.Bytes)
+	opcode := &load.Bytes[g.ModRMOff-1]
+	if *opcode = 0x28; g.Enc == x86.VEX { // MOVAPS and VMOVUPS
+		*opcode = 0x10
+	}
+	e.emitPlain(&load)
 }
 
 // moveVector emits vmovups between a register and what e.rip says next.

@@ -15,17 +15,19 @@ import (
 	"github.com/cgemu/cgemu/emu/x86"
 )
 
-// approximationForms are instructions that approximate, with the lanes that they write: of the other lanes some keep
-// what the destination had, some are the first source's or 0. Those whose source is -1 have it in memory, at
-// dataAt+0x20, where RSI is 16 bytes before and FS 32, and RDI 1.
-var approximationForms = []struct {
+// An approximationForm is an instruction that approximates, with the lanes that it writes: of the other lanes some keep
+// what the destination had, some are the first source's or 0. One whose source is -1 has it in memory, at dataAt+0x20,
+// where RSI is 16 bytes before and FS 32, and RDI 1.
+type approximationForm struct {
 	name, code  string
 	dst, source int
 	lanes       int
 	rsqrt       bool
 	first       int // a register that has the other lanes up to the fourth, -1 for none
 	vex         bool
-}{
+}
+
+var approximationForms = []approximationForm{
 	{"rcpps xmm1, xmm2", "0f 53 ca", 1, 2, 4, false, -1, false},
 	{"rcpps xmm9, xmm2", "44 0f 53 ca", 9, 2, 4, false, -1, false},
 	{"rsqrtps xmm1, xmm10", "41 0f 52 ca", 1, 10, 4, true, -1, false},
@@ -55,52 +57,125 @@ func atSource(registers *[16][8]uint32, memory *[8]uint32, source, lane int) uin
 	return registers[source][lane]
 }
 
-// TestApproximationRoutines compares what generated code makes of operands with what Go's does, as if the host had
-// other approximations.
-func TestApproximationRoutines(t *testing.T) {
+// approximatingModes are those in which code for approximations differs: refined, if the host has AVX-512, with what is
+// in the registers that this works with, or by a table.
+var approximatingModes = map[string]struct {
+	cfg        emu.Config
+	lesserHost bool
+}{
+	"instructions":       {},
+	"calls":              {cfg: emu.Config{Function: sixteen}},
+	"caches":             {cfg: mmxModes["simulation"]},
+	"no AVX-512":         {lesserHost: true},
+	"no AVX-512, caches": {cfg: mmxModes["simulation"], lesserHost: true},
+}
+
+// otherHost has tests run as if the host had other approximations.
+func otherHost(t *testing.T) {
 	was := hostApproximates
 	hostApproximates = func() bool { return false }
 	t.Cleanup(func() { hostApproximates = was })
-	functions := map[bool]func(uint32) uint32{false: sem.Approximation(x86.RCPSS), true: sem.Approximation(x86.RSQRTSS)}
-	r := rand.New(rand.NewPCG(11, 12))
-	for _, form := range approximationForms {
-		t.Run(form.name, func(t *testing.T) {
-			// 200 times, so that Go has made the table known: the flags are those of the comparison in front.
-			m := newMachine(t, fmt.Sprintf("ba c8 00 00 00 39 c0 f9 %s 9c 5b ff ca 75 %02x 0f 05", form.code, 0x100-(2+1+len(assemble(t, form.code))+2+2+2)))
-			for range 300 {
-				var before [16][8]uint32
-				for i := range before {
-					for lane := range before[i] {
-						before[i][lane] = anyNumber(r)
-						binary.LittleEndian.PutUint32(m.cpu.FP[laneAt(i, lane):], before[i][lane])
+}
+
+// TestApproximations compares what generated code makes of operands with what Go's does.
+func TestApproximations(t *testing.T) {
+	otherHost(t)
+	for mode, as := range approximatingModes {
+		for _, form := range approximationForms {
+			t.Run(mode+"/"+form.name, func(t *testing.T) {
+				// 200 times: the flags are those of the comparison in front.
+				m := newMachineWith(t, as.cfg, fmt.Sprintf("ba c8 00 00 00 39 c0 f9 %s 9c 5b ff ca 75 %02x 0f 05",
+					form.code, 0x100-(2+1+len(assemble(t, form.code))+2+2+2)))
+				if as.lesserHost {
+					m.onLesserHost(true)
+				}
+				r := rand.New(rand.NewPCG(11, 12))
+				for range 300 {
+					compareApproximations(t, m, r, &form)
+				}
+				if m.calls != nil {
+					var executed uint64
+					for _, n := range m.counts() {
+						executed += n
 					}
+					require.Equal(t, executed, m.calls.Totals[m.calls.Column(emu.Ir)])
 				}
-				var memory [8]uint32
-				for lane := range memory {
-					memory[lane] = anyNumber(r)
-					m.mem.Poke(dataAt+0x20+emu.Addr(4*lane), binary.LittleEndian.AppendUint32(nil, memory[lane]))
+			})
+		}
+	}
+}
+
+// compareApproximations runs m, whose code makes form 200 times, of operands by r.
+func compareApproximations(t *testing.T, m *machine, r *rand.Rand, form *approximationForm) {
+	function := sem.Approximation(x86.RCPSS)
+	if form.rsqrt {
+		function = sem.Approximation(x86.RSQRTSS)
+	}
+	var before [16][8]uint32
+	for i := range before {
+		for lane := range before[i] {
+			before[i][lane] = anyNumber(r)
+			binary.LittleEndian.PutUint32(m.cpu.FP[laneAt(i, lane):], before[i][lane])
+		}
+	}
+	var memory [8]uint32
+	for lane := range memory {
+		memory[lane] = anyNumber(r)
+		m.mem.Poke(dataAt+0x20+emu.Addr(4*lane), binary.LittleEndian.AppendUint32(nil, memory[lane]))
+	}
+	m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RSP] = codeAt, 7, uint64(dataAt)+256
+	m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RDI], m.cpu.FSBase = uint64(dataAt)+0x10, 1, uint64(dataAt)
+	m.run(emu.StopSyscall)
+	want := before[form.dst]
+	for lane := range want {
+		switch {
+		case lane < form.lanes:
+			want[lane] = again(function, atSource(&before, &memory, form.source, lane), form.dst == form.source)
+		case form.vex && lane >= 4:
+			want[lane] = 0
+		case form.first >= 0:
+			want[lane] = before[form.first][lane]
+		}
+	}
+	var got [8]uint32
+	for lane := range got {
+		got[lane] = binary.LittleEndian.Uint32(m.cpu.FP[laneAt(form.dst, lane):])
+	}
+	require.Equal(t, want, got, "of %x, %x", before, memory)
+	require.EqualValues(t, emu.FlagZF|emu.FlagPF|emu.FlagCF, m.cpu.Regs[emu.RBX]&0x8d5)
+	require.Equal(t, []uint64{7, 0, 1}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RDI]})
+}
+
+// TestRefinedIntervals compares all intervals of operands, at both ends, with every way of rounding, and exceptions that
+// are not masked.
+func TestRefinedIntervals(t *testing.T) {
+	otherHost(t)
+	for name, form := range map[string]struct {
+		code     string
+		function func(uint32) uint32
+	}{"rcpps": {"c5 fc 53 ca 0f 05", sem.Approximation(x86.RCPSS)}, "rsqrtps": {"c5 fc 52 ca 0f 05", sem.Approximation(x86.RSQRTSS)}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, form.code)
+			const step = 1 << 12 // an interval of RCPPS, half of one of RSQRTPS
+			for x := uint32(0); x < 1<<31; {
+				exponent := x >> 23
+				if exponent > 2 && exponent < 126 || exponent > 129 && exponent < 251 {
+					x += 1 << 23
+					continue
 				}
-				m.cpu.RIP, m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RSP] = codeAt, 7, uint64(dataAt)+256
-				m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RDI], m.cpu.FSBase = uint64(dataAt)+0x10, 1, uint64(dataAt)
+				var operands [8]uint32
+				for lane := range operands {
+					operands[lane] = x + uint32(lane)/4*(step-1) | uint32(lane)<<31
+					binary.LittleEndian.PutUint32(m.cpu.FP[laneAt(2, lane):], operands[lane])
+				}
+				const daz, ftz = 1 << 6, 1 << 15
+				binary.LittleEndian.PutUint32(m.cpu.FP[emu.XOffMXCSR:], x>>12&3<<13|x>>14&1*(daz|ftz))
+				m.cpu.RIP = codeAt
 				m.run(emu.StopSyscall)
-				want := before[form.dst]
-				for lane := range want {
-					switch {
-					case lane < form.lanes:
-						want[lane] = again(functions[form.rsqrt], atSource(&before, &memory, form.source, lane), form.dst == form.source)
-					case form.vex && lane >= 4:
-						want[lane] = 0
-					case form.first >= 0:
-						want[lane] = before[form.first][lane]
-					}
+				for lane, x := range operands {
+					require.Equal(t, form.function(x), binary.LittleEndian.Uint32(m.cpu.FP[laneAt(1, lane):]), "of %#x", x)
 				}
-				var got [8]uint32
-				for lane := range got {
-					got[lane] = binary.LittleEndian.Uint32(m.cpu.FP[laneAt(form.dst, lane):])
-				}
-				require.Equal(t, want, got, "of %x, %x", before, memory)
-				require.EqualValues(t, emu.FlagZF|emu.FlagPF|emu.FlagCF, m.cpu.Regs[emu.RBX]&0x8d5)
-				require.Equal(t, []uint64{7, 0, 1}, []uint64{m.cpu.Regs[emu.RAX], m.cpu.Regs[emu.RDX], m.cpu.Regs[emu.RDI]})
+				x += step
 			}
 		})
 	}
@@ -108,28 +183,33 @@ func TestApproximationRoutines(t *testing.T) {
 
 // TestApproximationFaults has operands in memory that are not there, or not aligned: registers are what they were.
 func TestApproximationFaults(t *testing.T) {
-	was := hostApproximates
-	hostApproximates = func() bool { return false }
-	t.Cleanup(func() { hostApproximates = was })
-	for _, form := range []struct {
-		code  string
-		rsi   emu.Addr
-		fault emu.Fault
-	}{
-		{"0f 53 0e", dataAt + 0x2000, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2000}},
-		{"0f 53 0e", dataAt + 8, emu.Fault{Vector: emu.VecGP}},
-		{"f3 0f 52 0e", dataAt + 0x2004, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2004}},
-		{"c5 fc 52 0e", dataAt + 0xff0, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
-		{"c5 ea 53 0e", dataAt + 0xffe, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
-	} {
-		m := newMachine(t, form.code)
-		m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RBX] = uint64(form.rsi), 11, 12
-		before := emu.NewCPU()
-		before.Copy(m.cpu)
-		stop := m.run(emu.StopFault)
-		require.Equal(t, form.fault, *stop.Fault, form.code)
-		require.Equal(t, before.Regs, m.cpu.Regs, form.code)
-		require.Equal(t, before.FP, m.cpu.FP, form.code)
+	otherHost(t)
+	for mode, as := range approximatingModes {
+		for _, form := range []struct {
+			code  string
+			rsi   emu.Addr
+			fault emu.Fault
+		}{
+			{"0f 53 0e", dataAt + 0x2000, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2000}},
+			{"0f 53 0e", dataAt + 8, emu.Fault{Vector: emu.VecGP}},
+			{"f3 0f 52 0e", dataAt + 0x2004, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x2004}},
+			{"c5 fc 52 0e", dataAt + 0xff0, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
+			{"c5 ea 53 0e", dataAt + 0xffe, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
+		} {
+			t.Run(mode+"/"+form.code, func(t *testing.T) {
+				m := newMachineWith(t, as.cfg, form.code)
+				if as.lesserHost {
+					m.onLesserHost(true)
+				}
+				m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RBX] = uint64(form.rsi), 11, 12
+				before := emu.NewCPU()
+				before.Copy(m.cpu)
+				stop := m.run(emu.StopFault)
+				require.Equal(t, form.fault, *stop.Fault)
+				require.Equal(t, before.Regs, m.cpu.Regs)
+				require.Equal(t, before.FP, m.cpu.FP)
+			})
+		}
 	}
 }
 

@@ -7,9 +7,12 @@ import "github.com/cgemu/cgemu/emu/x86"
 // A vec is one of the registers XMM16 to XMM31, less 16, which AVX-512 has.
 type vec byte
 
-// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set. The mask is aaa, the
-// number of the register that says which elements are stored.
+// The prefix and the opcode of an instruction: PP, MMM and L'L of SDM Vol. 2, "EVEX", with W set unless PP has evexW0.
+// The mask is aaa, the number of the register that says which elements are stored.
 type evexOp struct{ pp, mmm, length, opcode, mask byte }
+
+// evexW0 in PP says that elements have 32 bits.
+const evexW0 = 0x80
 
 var (
 	opVPADDQ    = evexOp{1, 1, length128, 0xd4, 0}
@@ -53,6 +56,19 @@ func (op evexOp) broadcast() evexOp {
 	return op
 }
 
+// rounded is the instruction with registers of 512 bits, rounded that way, which raises no exceptions.
+func (op evexOp) rounded(way byte) evexOp {
+	op.length = way
+	op.mask |= evexBroadcast
+	return op
+}
+
+// Ways of rounding.
+const (
+	roundNearest = 0
+	roundToZero  = 3
+)
+
 // An opmask is one of the registers k1 to k7.
 type opmask byte
 
@@ -64,7 +80,7 @@ func (e *assembler) evex(op evexOp, v, src vec, hasSrc bool, xb byte) {
 		vvvv, vPrime = (byte(src)^15)<<3, 0
 	}
 	// R and R' extend ModRM.reg: both are inverted, so R' is 0 from 16 on.
-	e.byte(0x62, byte(v^8)<<4&evexR|xb|op.mmm, 0x84|vvvv|op.pp, op.length<<5|vPrime|op.mask, op.opcode)
+	e.byte(0x62, byte(v^8)<<4&evexR|xb|op.mmm, (0x84|vvvv)^op.pp, op.length<<5|vPrime|op.mask, op.opcode)
 }
 
 const (

@@ -45,7 +45,7 @@ func (e *Engine) decodeOne(g *ginsn, a emu.Addr) (ok bool) {
 		return false
 	}
 	g.endsRun = e.machine.EndsRun(&g.Insn)
-	if g.Kind == guest.Emulated && copiesApproximation(&g.Insn) {
+	if g.Kind == guest.Emulated && (e.approximates(&g.Insn) || copiesApproximation(&g.Insn)) {
 		g.Kind = guest.Plain
 	}
 	if g.Kind == guest.Plain && e.wide && (e.emulatesWide || e.lacks[g.Feature]) && e.machine.Wide(&g.Insn) {

@@ -21,8 +21,8 @@
 // keep it, lists.go what is known of it (packedinsns.go of its instructions), and image.go and imagewriter.go both for
 // the next run, invalidate.go and interrupt.go part it from others, fault.go, trap.go and step.go handle what it cannot
 // do itself, and counters.go makes counts of its counters. callcode.go and totals.go emit what records calls, for
-// calls.go, and xstate.go what loads and stores vectors. answers.go, approximateroutine.go and x87function.go emit what
-// spares a way to Go. purpose.go tells what code is for.
+// calls.go, and xstate.go what loads and stores vectors. answers.go, approximateroutine.go, refine.go and
+// x87function.go emit what spares a way to Go. purpose.go tells what code is for.
 //
 // Host addresses appear as arena offsets: the state block, the counters and the code
 // lie in one mapping and reach each other RIP-relative.

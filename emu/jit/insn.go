@@ -16,7 +16,14 @@ func (e *Engine) emitInsn(i int) {
 		if usesX87(g) {
 			e.emitNeedX87()
 		}
-		e.emitPlain(g)
+		switch {
+		case !e.approximates(&g.Insn):
+			e.emitPlain(g)
+		case e.spare:
+			e.emitRefined(g)
+		default:
+			e.emitByTable(g, i)
+		}
 	case guest.Nop:
 	case guest.Lea:
 		e.emitLea(g)

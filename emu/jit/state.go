@@ -108,6 +108,8 @@ const (
 	stQuiet = 0x1700
 	// stTotals are the totals of calls; lanes of them begin on a cache line.
 	stTotals = 0x1800
+	// stRefine has what refining works with (refine.go).
+	stRefine = 0x2000
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.
