@@ -56,7 +56,7 @@ var emulated = opSet{
 	x86.F2XM1: true, x86.FYL2X: true, x86.FYL2XP1: true,
 	x86.FXSAVE: true, x86.FXSAVE64: true, x86.FXRSTOR: true, x86.FXRSTOR64: true,
 	x86.XSAVE: true, x86.XSAVE64: true, x86.XRSTOR: true, x86.XRSTOR64: true,
-	x86.FNSTENV: true, x86.FLDENV: true, x86.FNSAVE: true, x86.FRSTOR: true,
+	x86.FNSAVE: true, x86.FRSTOR: true,
 	x86.PUSHF: true, x86.POPF: true,
 	x86.RDFSBASE: true, x86.RDGSBASE: true, x86.WRFSBASE: true, x86.WRGSBASE: true,
 	x86.INT1: true, x86.INT3: true, x86.IRET: true, x86.RETF: true, x86.JMPF: true,

@@ -17,6 +17,8 @@ func (e *Engine) emitInsn(i int) {
 			e.emitNeedX87()
 		}
 		switch {
+		case g.Op == x86.FNSTENV:
+			e.emitStoreEnvironment(g)
 		case !e.approximates(&g.Insn):
 			e.emitPlain(g)
 		case e.spare:

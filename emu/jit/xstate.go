@@ -92,6 +92,35 @@ func (e *assembler) ifX87(without int, reg byte) {
 // usesX87 reports whether x87 is to be loaded when g is executed.
 func usesX87(g *ginsn) bool { return g.X87 && g.Kind == guest.Plain }
 
+// emitStoreEnvironment emits FNSTENV, and stores what emu/sem does of x87's last instruction.
+func (e *Engine) emitStoreEnvironment(g *ginsn) {
+	s := pickScratch(g)
+	e.store(slotA, s)
+	from := e.pos
+	if disp := e.address(g, s); disp != 0 {
+		e.lea(s, s, disp)
+	}
+	e.emitPrefixes(g, false)
+	e.byte(0xd9)
+	e.memRM(6, s, 0)
+	clearing := func(at int32, n uint32) {
+		e.byte(prefixGS, 0xc7) // mov dword gs:[s+at], n
+		e.memRM(0, s, at)
+		e.u32(n)
+	}
+	if g.OpSize16 {
+		clearing(6, 0)
+		clearing(10, 0)
+	} else {
+		for at := int32(12); at < 24; at += 4 {
+			clearing(at, 0)
+		}
+		clearing(24, 0xffff<<16) // no selector
+	}
+	e.load(s, slotA)
+	e.saved(from, s, slotA, 0)
+}
+
 // emitNeedX87 loads x87, if that has not been done since generated code was entered. It leaves registers and flags
 // alone.
 func (e *Engine) emitNeedX87() {

@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cgemu/cgemu/emu"
+	"github.com/cgemu/cgemu/emu/guest"
 )
 
 // TestStateKept has vectors come and go with the upper halves in use and without, and x87 as Go left it, although no
@@ -172,4 +174,81 @@ func TestX87Resumed(t *testing.T) {
 	got := make([]byte, 10)
 	require.Equal(t, len(got), m.mem.Read(dataAt, got))
 	require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0x40}, got)
+}
+
+// TestEnvironments compares FNSTENV and FLDENV in generated code with Go's, of any state of x87 and any environment, and
+// of operands that end where memory does or lie beyond. A fault leaves all as it was.
+func TestEnvironments(t *testing.T) {
+	wide, err := emu.ModelByName("v4")
+	require.NoError(t, err)
+	for name, mode := range map[string]struct {
+		cfg    emu.Config
+		lesser func(m *machine)
+	}{
+		"as ever": {}, "v4": {cfg: emu.Config{Model: wide}}, "caches": {cfg: mmxModes["simulation"]},
+		"MMX": {lesser: func(m *machine) { m.onLesserHost(true) }}, "memory": {lesser: func(m *machine) { m.onLesserHost(false) }},
+	} {
+		for insn, code := range map[string]string{
+			"fnstenv [rsi]": "d9 36", "fldenv [rsi]": "d9 26", "fnstenv fs:[rsi-8]": "64 d9 76 f8", "fldenv fs:[rsi-8]": "64 d9 66 f8",
+			"fnstenv [esi+0x10]": "67 d9 76 10", "fnstenv16 [rsi]": "66 d9 36", "fldenv16 [rsi]": "66 d9 26",
+		} {
+			t.Run(name+"/"+insn, func(t *testing.T) {
+				m := newMachineWith(t, mode.cfg, fmt.Sprintf("39 c0 f9 %s 9c 41 5f 0f 05", code)) // cmp eax, eax; stc; …; pushfq; pop r15; syscall
+				if mode.lesser != nil {
+					mode.lesser(m)
+				}
+				var g guest.Insn
+				require.True(t, m.decoder.Decode(&g, codeAt+3))
+				r := rand.New(rand.NewPCG(17, 18))
+				for range 500 {
+					compareEnvironment(t, m, r, &g)
+				}
+			})
+		}
+	}
+}
+
+// compareEnvironment executes the instruction behind the third byte of m's code, g, there and in Go.
+func compareEnvironment(t *testing.T, m *machine, r *rand.Rand, g *guest.Insn) {
+	before := emu.NewCPU()
+	before.FP.SetComponents(m.Model.XCR0)
+	anyX87(r, before.FP)
+	for reg := range before.Regs {
+		before.Regs[reg] = r.Uint64()
+	}
+	end := uint64(dataAt) + emu.PageSize
+	before.RIP, before.Regs[emu.RSP], before.FSBase = codeAt, uint64(stackAt), 16
+	before.Regs[emu.RSI] = end - []uint64{28, 28 + 8, 28 + 16, uint64(r.IntN(48)), 0x200}[r.IntN(5)]
+	environment := make([]byte, 0x200)
+	for i := range environment {
+		environment[i] = byte(r.Uint32())
+	}
+	var after [2]*emu.CPU
+	var memory [2][0x200]byte
+	var faults [2]emu.Fault
+	for i := range after {
+		m.mem.Poke(emu.Addr(end-0x200), environment)
+		c := emu.NewCPU()
+		c.Copy(before)
+		if after[i] = c; i == 0 {
+			if f := m.machine.Execute(c, g); f != nil {
+				faults[i] = *f
+			}
+		} else {
+			m.cpu = c
+			if stop := m.Run(c, emu.NoBudget); stop.Reason == emu.StopFault {
+				faults[i] = *stop.Fault
+			} else {
+				require.Equal(t, emu.StopSyscall, stop.Reason)
+				require.EqualValues(t, emu.FlagZF|emu.FlagPF|emu.FlagCF, c.Regs[emu.R15]&0x8d5)
+				c.Regs[emu.R15], c.Regs[emu.RCX], c.Regs[emu.R11] = before.Regs[emu.R15], before.Regs[emu.RCX], before.Regs[emu.R11]
+			}
+		}
+		require.Equal(t, len(environment), m.mem.Read(emu.Addr(end-0x200), memory[i][:]))
+	}
+	require.Equal(t, faults[0], faults[1])
+	require.Equal(t, x87State(after[0]), x87State(after[1]), "of %s", x87State(before))
+	require.Equal(t, after[0].FP, after[1].FP)
+	require.Equal(t, after[0].Regs, after[1].Regs)
+	require.Equal(t, memory[0], memory[1])
 }

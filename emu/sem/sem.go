@@ -113,6 +113,8 @@ func FaultsByVendor(g *guest.Insn) bool {
 		return true
 	case x86.VMASKMOVPS, x86.VMASKMOVPD, x86.VPMASKMOVD, x86.VPMASKMOVQ:
 		return g.Args[0].Kind == x86.ArgMem
+	case x86.FNSTENV, x86.FLDENV:
+		return true
 	case x86.FSTP, x86.FBSTP:
 		return g.Args[0].Kind == x86.ArgMem && g.Args[0].Size > 8
 	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:

@@ -129,7 +129,7 @@ func systemRows() rows {
 		x86.FXRSTOR: {emulated: (*Machine).fxrstor}, x86.FXRSTOR64: {emulated: (*Machine).fxrstor},
 		x86.XSAVE: {emulated: (*Machine).xsave}, x86.XSAVE64: {emulated: (*Machine).xsave},
 		x86.XRSTOR: {emulated: (*Machine).xrstor}, x86.XRSTOR64: {emulated: (*Machine).xrstor},
-		x86.FNSTENV: {emulated: (*Machine).fnstenv}, x86.FLDENV: {emulated: (*Machine).fldenv},
+		x86.FNSTENV: {plain: (*Machine).fnstenv, fallback: anyForm}, x86.FLDENV: {plain: (*Machine).fldenv, fallback: anyForm},
 		x86.FNSAVE: {emulated: (*Machine).fnsave}, x86.FRSTOR: {emulated: (*Machine).frstor},
 	}
 }
