@@ -450,3 +450,48 @@ func TestCallsBesideOneEvent(t *testing.T) {
 		require.Zero(t, m.get(stClock)%tick)
 	}
 }
+
+// TestEmptyLast looks at an empty LL: the way that goes next in a set is the last one, and no line but 0 is there. So it
+// stays when its directory is made anew, and is again when lines have been there and are forgotten. What is there stays,
+// too, when the directory is made anew.
+func TestEmptyLast(t *testing.T) {
+	for _, ways := range []int{1, 3, 8, 16, 20} {
+		caches := cachesim.Default
+		caches.LL = cachesim.Geometry{Size: ways * 64 * 256, Assoc: ways, Line: 64}
+		m := newMachineWith(t, emu.Config{Caches: &caches}, "0f 05")
+		c := &m.sim.ll
+		for range 2 {
+			for range 2 {
+				requireEmpty(t, m)
+				require.NoError(t, m.openDirectories())
+			}
+			const line = 0x1234 * 64
+			require.True(t, c.touch(m.Engine, line))
+			require.NoError(t, m.openDirectories())
+			require.Equal(t, ways, c.directory.getCell(line/64*uint64(c.cell), c.cell))
+			require.False(t, c.touch(m.Engine, line))
+			m.closeDirectories()
+			m.forgetSimulated()
+			require.NoError(t, m.openDirectories())
+		}
+	}
+}
+
+// requireEmpty requires that m's LL, of 256 sets, is empty.
+func requireEmpty(t *testing.T, m *machine) {
+	t.Helper()
+	c, sets := &m.sim.ll, 0
+	c.eachSet(m.Engine, func(s lastSet) {
+		for i := range c.assoc {
+			require.Equal(t, i, s.way(i))
+		}
+		lines := make([]uint64, c.assoc)
+		if sets++; sets == 1 {
+			lines[0] = uint64(c.cell)
+		}
+		require.Equal(t, lines, s.lines)
+	})
+	require.Equal(t, 256, sets)
+	require.Equal(t, 1, c.directory.getCell(0, c.cell))
+	require.Zero(t, c.directory.getCell(uint64(c.cell), c.cell))
+}

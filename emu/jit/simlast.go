@@ -21,6 +21,8 @@ type lastCache struct {
 	// order has the lists, listSize bytes apart. lines has for each way where behind its line the next cell is in the
 	// directory, or 0 if there is no line; sets are scale times as far apart as their addresses.
 	order, listSize, lines, scale int
+	// untouched says that no line has been referred to since it was empty.
+	untouched bool
 }
 
 // newLastCache places its tables at off, a multiple of 8, and returns their end, which is another.
@@ -88,18 +90,27 @@ func (s *lastSet) use(way int) {
 
 // empty makes an empty cache of tables that are all zero.
 func (c *lastCache) empty(e *Engine) {
-	c.eachSet(e, func(s lastSet) {
-		for i := range c.assoc {
-			s.put(i, i)
-		}
-	})
-	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
 	s := c.set(e, 0)
+	for i := range c.assoc {
+		s.put(i, i)
+	}
+	lists := e.arena.words(c.order, (c.lines-c.order)/8)
+	for done := len(s.list); done < len(lists); done *= 2 {
+		copy(lists[done:], lists[:done])
+	}
+	// To begin with all ways have line 0, as far as that makes a difference: in its set the one that goes last does.
 	s.lines[0] = uint64(c.cell)
+	c.untouched = true
 }
 
-// fill gives the cells of a directory that is all zero the ways of the lines that are in the cache.
+// fill gives the cells of a directory that is all zero the ways of the lines that are in the cache. What is untouched is
+// not looked at: that would take the host's memory.
 func (c *lastCache) fill(e *Engine) {
+	if c.untouched {
+		c.directory.setCell(0, c.cell, 1)
+		c.untouched = false
+		return
+	}
 	c.eachSet(e, func(s lastSet) {
 		for way, next := range s.lines {
 			if next != 0 {
