@@ -103,8 +103,8 @@ func (c *lastCache) empty(e *Engine) {
 	c.untouched = true
 }
 
-// fill gives the cells of a directory that is all zero the ways of the lines that are in the cache. What is untouched is
-// not looked at: that would take the host's memory.
+// fill gives the cells of a directory that is all zero the ways of the lines that are in the cache. What is untouched
+// is not looked at: that would take the host's memory.
 func (c *lastCache) fill(e *Engine) {
 	if c.untouched {
 		c.directory.setCell(0, c.cell, 1)

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -45,6 +46,28 @@ func (m *Space) keep(src *os.File) (*backing, fileID) {
 	b := &backing{file: f, refs: 1}
 	m.files[id] = b
 	return b, id.fileID
+}
+
+// OfFile reports whether the page at a is one of a file, as /proc/PID/pagemap tells: the mapping is shared, or the page
+// has what the file has there now.
+func (m *Space) OfFile(a emu.Addr) bool {
+	v := m.VMA(a)
+	switch {
+	case v == nil || !v.File:
+		return false
+	case v.Shared:
+		return true
+	case v.back == nil:
+		return false
+	}
+	a = a.PageDown()
+	var have, want [emu.PageSize]byte
+	n, err := v.back.file.ReadAt(want[:], int64(v.Off+uint64(a-v.Lo)))
+	if err != nil && err != io.EOF {
+		return false
+	}
+	// Behind the file's last page nothing can have been written.
+	return n == 0 || m.Peek(a, have[:]) == len(have) && have == want
 }
 
 // dropFiles closes files that are mapped no longer.

@@ -133,7 +133,8 @@ func (f *processMemory) poke(a emu.Addr, b []byte) (done uint64) {
 }
 
 // A pageMap is /proc/PID/pagemap: 64 bits for each page (Documentation/admin-guide/mm/pagemap.rst). All that is mapped
-// is said to be in memory, as mincore(2) says, too; where, only the superuser is told.
+// is said to be in memory, as mincore(2) says, too; where, only the superuser is told. Who copies what a process has
+// changed asks for pages of private mappings that are not their file's any more.
 type pageMap struct{ memoryFile }
 
 const (
@@ -162,7 +163,7 @@ func (f *pageMap) entry(page emu.Addr) uint64 {
 	switch v := f.space.VMA(page); {
 	case v == nil:
 		return 0
-	case v.File || v.Shared:
+	case v.Shared || f.space.OfFile(page):
 		return pagePresent | pageOfFile
 	}
 	return pagePresent | pageAlone

@@ -109,6 +109,11 @@ static void pagemap(void) {
 	off_t at = (uintptr_t)pages / 4096 * 8;
 	transfer("entries", pread(fd, entries, 16, at));
 	printf("present %d %d, of a file %d\n", (int)(entries[0] >> 63), (int)(entries[1] >> 63), (int)(entries[0] >> 61 & 1));
+	int own = open("/proc/self/exe", O_RDONLY);
+	char *private = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, own, 0);
+	private[4096 + 100] += *(volatile char *)private; // ELF's first byte is not 0
+	transfer("entries of a file", pread(fd, entries, 16, (uintptr_t)private / 4096 * 8));
+	printf("as in the file: %d, changed: %d\n", (int)(entries[0] >> 61 & 1), (int)(entries[1] >> 61 & 1));
 	transfer("part of one", pread(fd, entries, 4, at));
 	transfer("from within one", pread(fd, entries, 8, at + 4));
 	transfer("behind all", pread(fd, entries, 8, (off_t)1 << 60));
