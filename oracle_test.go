@@ -597,6 +597,27 @@ func TestOracleKilled(t *testing.T) {
 	require.NotZero(t, missing)
 }
 
+// TestOracleNested runs cgemu under itself: its guest has the profile that it has otherwise, and a guest's children find
+// what their parent has.
+func TestOracleNested(t *testing.T) {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "cgemu")
+	build(t, ".", "go", "build", "-trimpath", "-o", bin, "./cmd/cgemu")
+	prog, err := filepath.Abs(demo)
+	require.NoError(t, err)
+	own := []string{bin, "-q", "--no-cache", "--cachegrind-out-file=out.%p"}
+	under := append([]string{bin, "-q", "--no-cache", "--cachegrind-out-file=outer"}, own...)
+	profileOf := func(args []string) string {
+		require.Zero(t, run(t, dir, nil, append(slices.Clone(args), prog)...).status)
+		profile, err := os.ReadFile(filepath.Join(dir, "out.1000"))
+		require.NoError(t, err)
+		return string(profile)
+	}
+	require.Equal(t, profileOf(own), profileOf(under))
+	shell := run(t, dir, nil, append(under, "sh", "-c", "(exit 3); echo $?; echo through | cat; /bin/true; echo $?")...)
+	require.Equal(t, "3\nthrough\n0\n", shell.stdout)
+}
+
 func ignoreDone(err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
