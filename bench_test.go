@@ -193,12 +193,12 @@ func benchAll(b *testing.B, programs []benchProgram, before int, toolsOf func(cg
 }
 
 // buildCommand builds cgemu in dir.
-func buildCommand(b *testing.B, dir string) (path string) {
+func buildCommand(t testing.TB, dir string) (path string) {
 	path = filepath.Join(dir, "cgemu")
 	build := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/cgemu")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
-	require.NoError(b, err, "%s", out)
+	require.NoError(t, err, "%s", out)
 	return path
 }
 

@@ -563,8 +563,7 @@ func TestOracleThreads(t *testing.T) {
 // TestOracleKilled kills cgemu at all times of its life: a profile is whole or not there.
 func TestOracleKilled(t *testing.T) {
 	dir := t.TempDir()
-	bin := filepath.Join(dir, "cgemu")
-	build(t, ".", "go", "build", "-trimpath", "-o", bin, "./cmd/cgemu")
+	bin := buildCommand(t, dir)
 	prog, err := filepath.Abs(demo)
 	require.NoError(t, err)
 	begin := time.Now()
@@ -601,8 +600,7 @@ func TestOracleKilled(t *testing.T) {
 // what their parent has.
 func TestOracleNested(t *testing.T) {
 	dir := t.TempDir()
-	bin := filepath.Join(dir, "cgemu")
-	build(t, ".", "go", "build", "-trimpath", "-o", bin, "./cmd/cgemu")
+	bin := buildCommand(t, dir)
 	prog, err := filepath.Abs(demo)
 	require.NoError(t, err)
 	own := []string{bin, "-q", "--no-cache", "--cachegrind-out-file=out.%p"}
