@@ -607,8 +607,10 @@ func TestOracleNested(t *testing.T) {
 	under := append([]string{bin, "-q", "--no-cache", "--cachegrind-out-file=outer"}, own...)
 	profileOf := func(args []string) string {
 		require.Zero(t, run(t, dir, nil, append(slices.Clone(args), prog)...).status)
-		profile, err := os.ReadFile(filepath.Join(dir, "out.1000"))
+		out := filepath.Join(dir, "out.1000")
+		profile, err := os.ReadFile(out)
 		require.NoError(t, err)
+		require.NoError(t, os.Remove(out))
 		return string(profile)
 	}
 	require.Equal(t, profileOf(own), profileOf(under))

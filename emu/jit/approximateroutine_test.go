@@ -57,17 +57,35 @@ func atSource(registers *[16][8]uint32, memory *[8]uint32, source, lane int) uin
 	return registers[source][lane]
 }
 
-// approximatingModes are those in which code for approximations differs: refined, if the host has AVX-512, with what is
-// in the registers that this works with, or by a table.
-var approximatingModes = map[string]struct {
+// An approximatingMode is one in which code for approximations differs: refined, if the host has AVX-512 and the guest
+// has not, with what is in the registers that this works with, or by a table.
+type approximatingMode struct {
 	cfg        emu.Config
+	model      string
 	lesserHost bool
-}{
-	"instructions":       {},
-	"calls":              {cfg: emu.Config{Function: sixteen}},
-	"caches":             {cfg: mmxModes["simulation"]},
-	"no AVX-512":         {lesserHost: true},
-	"no AVX-512, caches": {cfg: mmxModes["simulation"], lesserHost: true},
+}
+
+var approximatingModes = map[string]approximatingMode{
+	"instructions":       {model: "v3"},
+	"v4":                 {model: "v4"},
+	"calls":              {model: "v3", cfg: emu.Config{Function: sixteen}},
+	"caches":             {model: "v3", cfg: mmxModes["simulation"]},
+	"no AVX-512":         {model: "v3", lesserHost: true},
+	"no AVX-512, caches": {model: "v3", cfg: mmxModes["simulation"], lesserHost: true},
+}
+
+// machine makes one with some code.
+func (as approximatingMode) machine(t *testing.T, code string) *machine {
+	t.Helper()
+	model, err := emu.ModelByName(as.model)
+	require.NoError(t, err)
+	as.cfg.Model = model
+	m := newMachineWith(t, as.cfg, code)
+	if as.lesserHost {
+		m.onLesserHost(true)
+	}
+	m.cpu.FP.SetComponents(model.XCR0)
+	return m
 }
 
 // otherHost has tests run as if the host had other approximations.
@@ -84,11 +102,8 @@ func TestApproximations(t *testing.T) {
 		for _, form := range approximationForms {
 			t.Run(mode+"/"+form.name, func(t *testing.T) {
 				// 200 times: the flags are those of the comparison in front.
-				m := newMachineWith(t, as.cfg, fmt.Sprintf("ba c8 00 00 00 39 c0 f9 %s 9c 5b ff ca 75 %02x 0f 05",
+				m := as.machine(t, fmt.Sprintf("ba c8 00 00 00 39 c0 f9 %s 9c 5b ff ca 75 %02x 0f 05",
 					form.code, 0x100-(2+1+len(assemble(t, form.code))+2+2+2)))
-				if as.lesserHost {
-					m.onLesserHost(true)
-				}
 				r := rand.New(rand.NewPCG(11, 12))
 				for range 300 {
 					compareApproximations(t, m, r, &form)
@@ -197,10 +212,7 @@ func TestApproximationFaults(t *testing.T) {
 			{"c5 ea 53 0e", dataAt + 0xffe, emu.Fault{Vector: emu.VecPF, Addr: dataAt + 0x1000}},
 		} {
 			t.Run(mode+"/"+form.code, func(t *testing.T) {
-				m := newMachineWith(t, as.cfg, form.code)
-				if as.lesserHost {
-					m.onLesserHost(true)
-				}
+				m := as.machine(t, form.code)
 				m.cpu.Regs[emu.RSI], m.cpu.Regs[emu.RCX], m.cpu.Regs[emu.RBX] = uint64(form.rsi), 11, 12
 				before := emu.NewCPU()
 				before.Copy(m.cpu)

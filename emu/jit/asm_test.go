@@ -71,7 +71,7 @@ var (
 	mmOps   = values[byte](opMOVQLoad, opMOVQStore, opPADDQ)
 	sseOps  = values[byte](opMOVUPSLoad, opMOVUPSStore, opPADDQ)
 	singles = values(opVPADDD, opVPORD.masked(1), opVMULPS.rounded(roundNearest), opVFMSUB213PS.rounded(roundNearest),
-		opVFMADD231PS.rounded(roundToZero), opVFNMADD231.rounded(roundNearest))
+		opVFMADD231PS.rounded(roundToZero), opVFNMADD231PS.rounded(roundNearest))
 )
 
 // encodings has every method that emits whole instructions.
@@ -155,7 +155,7 @@ var encodings = []encoding{
 	emits((*assembler).vpblendmq, vecs, masks, vecs, vecs),
 	emits((*assembler).single, singles, vecs, vecs, vecs),
 	emits((*assembler).singleOf, values(opVPANDD, opVPORD.masked(3), opVPADDD), vecs, vecs, offsets),
-	emits((*assembler).singleFrom, values(opVRCP14PS, opVRSQRT14PS, opVBROADCASTS), vecs, vecs),
+	emits((*assembler).singleFrom, values(opVRCP14PS, opVRSQRT14PS, opVBROADCASTSS), vecs, vecs),
 	emits((*assembler).vbroadcastss, vecs, values[opmask](0, 2), offsets),
 	emits((*assembler).vmovdqu32, regs, values[opmask](0, 1, 7), vecs, values[byte](length128, length256)),
 	emits((*assembler).repeat, vecs, values[byte](0, 0x44)),

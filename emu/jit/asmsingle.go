@@ -6,18 +6,18 @@ import "github.com/cgemu/cgemu/emu/x86"
 
 // Instructions on vectors of 16 elements of 32 bits each (refine.go).
 var (
-	opVPANDD      = evexOp{1 | evexW0, 1, length512, 0xdb, 0}
-	opVPORD       = evexOp{1 | evexW0, 1, length512, 0xeb, 0}
-	opVPADDD      = evexOp{1 | evexW0, 1, length512, 0xfe, 0}
-	opVMULPS      = evexOp{0 | evexW0, 1, length512, 0x59, 0}
-	opVFMSUB213PS = evexOp{1 | evexW0, 2, length512, 0xaa, 0}
-	opVFMADD231PS = evexOp{1 | evexW0, 2, length512, 0xb8, 0}
-	opVFNMADD231  = evexOp{1 | evexW0, 2, length512, 0xbc, 0} // VFNMADD231PS
-	opVRCP14PS    = evexOp{1 | evexW0, 2, length512, 0x4c, 0}
-	opVRSQRT14PS  = evexOp{1 | evexW0, 2, length512, 0x4e, 0}
-	opVBROADCASTS = evexOp{1 | evexW0, 2, length512, 0x18, 0} // VBROADCASTSS
-	opVSHUFF32X4  = evexOp{1 | evexW0, 3, length512, 0x23, 0}
-	opVMOVDQU32   = evexOp{2 | evexW0, 1, length512, 0x7f, 0} // a store
+	opVPANDD       = evexOp{1 | evexW0, 1, length512, 0xdb, 0}
+	opVPORD        = evexOp{1 | evexW0, 1, length512, 0xeb, 0}
+	opVPADDD       = evexOp{1 | evexW0, 1, length512, 0xfe, 0}
+	opVMULPS       = evexOp{0 | evexW0, 1, length512, 0x59, 0}
+	opVFMSUB213PS  = evexOp{1 | evexW0, 2, length512, 0xaa, 0}
+	opVFMADD231PS  = evexOp{1 | evexW0, 2, length512, 0xb8, 0}
+	opVFNMADD231PS = evexOp{1 | evexW0, 2, length512, 0xbc, 0}
+	opVRCP14PS     = evexOp{1 | evexW0, 2, length512, 0x4c, 0}
+	opVRSQRT14PS   = evexOp{1 | evexW0, 2, length512, 0x4e, 0}
+	opVBROADCASTSS = evexOp{1 | evexW0, 2, length512, 0x18, 0}
+	opVSHUFF32X4   = evexOp{1 | evexW0, 3, length512, 0x23, 0}
+	opVMOVDQU32    = evexOp{2 | evexW0, 1, length512, 0x7f, 0} // a store
 )
 
 // single emits op dst, a, b; singleOf op dst, a, [off] with the word there for all elements.
@@ -39,7 +39,7 @@ func (e *assembler) singleFrom(op evexOp, dst, b vec) {
 }
 
 func (e *assembler) vbroadcastss(dst vec, k opmask, off int) {
-	e.evex(opVBROADCASTS.masked(k), dst, 0, false, evexX|evexB)
+	e.evex(opVBROADCASTSS.masked(k), dst, 0, false, evexX|evexB)
 	e.rip(x86.Reg(dst), off, 0)
 }
 

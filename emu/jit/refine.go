@@ -10,7 +10,7 @@ import (
 
 // Where the host approximates otherwise than the guest's CPU, but has vector registers to spare, RCPPS and RSQRTPS and
 // their kin are arithmetic in these: the function of the operand's interval's midpoint, rounded to 13 bits (emu/soft,
-// README.md). VRCP14PS and VRSQRT14PS are within 2^-14 of it on every host, and one step of Newton's method makes that
+// README.md). VRCP14PS and VRSQRT14PS are within 2^-14 of it on every host, and one step of Newton-Raphson makes that
 // 2^-27.4 or less; no midpoint has a result so near to the middle of two numbers of 13 bits (2^-25.4 and, of RCPPS,
 // 2^-26 is as near as they come). The step's last operation rounds to zero, so that the result stays on its side of
 // that. Rounding is part of these instructions: they neither look at MXCSR nor raise exceptions.
@@ -110,7 +110,7 @@ func (e *Engine) emitRefinedOperand(g *ginsn) {
 	const halves, quarters = 0x44, 0
 	switch {
 	case isScalar(g.Op):
-		e.singleFrom(opVBROADCASTS, vecOperand, vecOperand)
+		e.singleFrom(opVBROADCASTSS, vecOperand, vecOperand)
 	case source.Size == 32:
 		e.repeat(vecOperand, halves)
 	default:
@@ -123,7 +123,7 @@ func (e *Engine) emitRefinedRcp() {
 	e.emitMidpoint(refineRcpInterval, refineRcpMiddle)
 	e.singleFrom(opVRCP14PS, vecGuess, vecMidpoint)
 	e.vbroadcastss(vecRest, 0, refineAt(refineOne))
-	e.single(opVFNMADD231.rounded(roundNearest), vecRest, vecMidpoint, vecGuess) // 1 - midpoint*guess
+	e.single(opVFNMADD231PS.rounded(roundNearest), vecRest, vecMidpoint, vecGuess) // 1 - midpoint*guess
 	e.single(opVFMADD231PS.rounded(roundToZero), vecGuess, vecGuess, vecRest)
 	e.emitRounded()
 	e.single(opVPADDD, vecRest, vecOperand, vecOperand)
@@ -140,8 +140,8 @@ func (e *Engine) emitRefinedRsqrt() {
 	e.single(opVMULPS.rounded(roundNearest), vecRest, vecMidpoint, vecGuess)
 	e.single(opVFMSUB213PS.rounded(roundNearest), vecMidpoint, vecGuess, vecRest)
 	e.vbroadcastss(vecResult, 0, refineAt(refineOne))
-	e.single(opVFNMADD231.rounded(roundNearest), vecResult, vecRest, vecGuess)
-	e.single(opVFNMADD231.rounded(roundNearest), vecResult, vecMidpoint, vecGuess) // 1 - midpoint*guess*guess
+	e.single(opVFNMADD231PS.rounded(roundNearest), vecResult, vecRest, vecGuess)
+	e.single(opVFNMADD231PS.rounded(roundNearest), vecResult, vecMidpoint, vecGuess) // 1 - midpoint*guess*guess
 	e.single(opVMULPS.rounded(roundNearest), vecResult, vecResult, vecGuess)
 	e.vbroadcastss(vecRest, 0, refineAt(refineHalf))
 	e.single(opVFMADD231PS.rounded(roundToZero), vecGuess, vecResult, vecRest)

@@ -92,7 +92,9 @@ func (e *assembler) ifX87(without int, reg byte) {
 // usesX87 reports whether x87 is to be loaded when g is executed.
 func usesX87(g *ginsn) bool { return g.X87 && g.Kind == guest.Plain }
 
-// emitStoreEnvironment emits FNSTENV, and stores what emu/sem does of x87's last instruction.
+// emitStoreEnvironment emits FNSTENV, and stores what emu/sem does behind the control, status and tag words: of x87's
+// last instruction, whose addresses are the host's, all is 0 (SDM Vol. 1, "x87 FPU Instruction and Data (Operand)
+// Pointers").
 func (e *Engine) emitStoreEnvironment(g *ginsn) {
 	s := pickScratch(g)
 	e.store(slotA, s)
@@ -103,19 +105,19 @@ func (e *Engine) emitStoreEnvironment(g *ginsn) {
 	e.emitPrefixes(g, false)
 	e.byte(0xd9)
 	e.memRM(6, s, 0)
-	clearing := func(at int32, n uint32) {
+	put := func(at int32, n uint32) {
 		e.byte(prefixGS, 0xc7) // mov dword gs:[s+at], n
 		e.memRM(0, s, at)
 		e.u32(n)
 	}
 	if g.OpSize16 {
-		clearing(6, 0)
-		clearing(10, 0)
+		put(6, 0)
+		put(10, 0)
 	} else {
 		for at := int32(12); at < 24; at += 4 {
-			clearing(at, 0)
+			put(at, 0)
 		}
-		clearing(24, 0xffff<<16) // no selector
+		put(24, 0xffff<<16) // the operand's selector, and 16 bits that are ones
 	}
 	e.load(s, slotA)
 	e.saved(from, s, slotA, 0)

@@ -103,18 +103,16 @@ func needsAVX512(g *guest.Insn) bool {
 }
 
 // FaultsByVendor reports whether vendors' CPUs differ in what a page fault of g leaves, or in which address it tells:
-// stores of elements that are selected, gathers, stores in two parts, and those that do something else in front of the
+// stores of elements that are selected, gathers, accesses in parts, and those that do something else in front of the
 // access. Executed again behind the fault, g leaves here what it does on Intel's CPUs.
 func FaultsByVendor(g *guest.Insn) bool {
 	switch g.Op {
 	case x86.VGATHERDPS, x86.VGATHERDPD, x86.VGATHERQPS, x86.VGATHERQPD, x86.VPGATHERDD, x86.VPGATHERDQ, x86.VPGATHERQD, x86.VPGATHERQQ:
 		return g.Enc == x86.VEX
-	case x86.MASKMOVDQU, x86.VMASKMOVDQU, x86.VCVTPS2PH:
+	case x86.MASKMOVDQU, x86.VMASKMOVDQU, x86.VCVTPS2PH, x86.FNSTENV, x86.FLDENV:
 		return true
 	case x86.VMASKMOVPS, x86.VMASKMOVPD, x86.VPMASKMOVD, x86.VPMASKMOVQ:
 		return g.Args[0].Kind == x86.ArgMem
-	case x86.FNSTENV, x86.FLDENV:
-		return true
 	case x86.FSTP, x86.FBSTP:
 		return g.Args[0].Kind == x86.ArgMem && g.Args[0].Size > 8
 	case x86.MOVD, x86.MOVQ, x86.MOVNTQ:
