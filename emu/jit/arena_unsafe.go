@@ -4,6 +4,7 @@ package jit
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -129,6 +130,12 @@ func newArena() (arena, error) {
 func (a *arena) advise(lo, hi, advice int) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_MADVISE, a.base+uintptr(lo), uintptr(hi-lo), uintptr(advice))
 	return errno
+}
+
+// populate has the kernel make the pages of offsets from lo to hi, all of which are written to now. It is a hint.
+func (a *arena) populate(lo, hi int) {
+	page := os.Getpagesize()
+	a.advise(lo&^(page-1), (hi+page-1)&^(page-1), unix.MADV_POPULATE_WRITE)
 }
 
 // smallUse is how many bytes of a part are left on small pages: a huge page takes 0.3 ms to be zeroed, and ten times as

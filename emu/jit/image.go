@@ -227,6 +227,8 @@ func (e *Engine) loadImage(b []byte, key [sha256.Size]byte, release func(part []
 	}
 	img.body = img.body[:len(img.body)-len(b)]
 	e.enlarge(8*len(img.weights), code)
+	e.arena.populate(e.stubs.end, codeOff+code)
+	e.arena.populate(farOff, farOff+far)
 	copy(e.arena.mem[e.stubs.end:], b[stubs:code])
 	copy(e.arena.mem[farOff:], b[code:])
 	release(b)

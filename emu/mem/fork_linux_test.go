@@ -69,3 +69,28 @@ func TestChangedPages(t *testing.T) {
 		require.Equal(t, want, got, way)
 	}
 }
+
+// TestPopulate counts the pages that there are of mappings of which nothing was touched.
+func TestPopulate(t *testing.T) {
+	if pagemap() < 0 {
+		t.Skip("the host does not tell which pages are in use")
+	}
+	m := newSpace(t)
+	at := emu.Addr(0x1000000)
+	pages := func(v VMA, size uint64) (n emu.Addr) {
+		v.Lo, v.Hi = at, at+emu.Addr(size)
+		at = v.Hi + emu.PageSize
+		require.NoError(t, m.Map(v, nil))
+		require.NoError(t, changedPages(m.host.base, v, func(lo, hi emu.Addr) { n += (hi - lo) / emu.PageSize }))
+		return n
+	}
+	memory := VMA{Prot: Read | Write}
+	require.Zero(t, pages(memory, populatedFrom), "a program that needs little")
+	for range (populatedTo - populatedFrom) / populated {
+		require.EqualValues(t, populated/emu.PageSize, pages(memory, populated))
+		require.Zero(t, pages(memory, populated+emu.PageSize), "large")
+		require.Zero(t, pages(VMA{Prot: Read}, populated), "read-only")
+		require.Zero(t, pages(VMA{Prot: Read | Write, Shared: true}, populated), "shared")
+	}
+	require.Zero(t, pages(memory, populated), "there are enough")
+}

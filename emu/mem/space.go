@@ -140,6 +140,8 @@ type Space struct {
 	settled, settling emu.Addr
 	// fetched is how many bytes of code were fetched since pages of it were given back (codepages.go).
 	fetched int
+	// zeroed is how many bytes of small mappings without a file there were (populate).
+	zeroed uint64
 }
 
 // New returns an address space that shares memory with no other: the first of a group.
@@ -298,7 +300,28 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if v.Shared && v.File {
 		m.group.mappedShared(v)
 	}
+	m.populate(&v)
 	return nil
+}
+
+const (
+	// populated is the size up to which all pages of a mapping are made at once. What is larger may be used here and
+	// there.
+	populated = 1 << 20
+	// populatedFrom and populatedTo are how many bytes of such mappings there have to be, and may be at most: a program
+	// that needs little is not given more, and many small stacks of which little is used stay small.
+	populatedFrom, populatedTo = 1 << 20, 64 << 20
+)
+
+// populate has the host make the pages of a new mapping v that is writable memory of its own, as malloc asks for it: the
+// first access to each page would interrupt the guest.
+func (m *Space) populate(v *VMA) {
+	if v.File || v.Shared || v.Prot&Write == 0 || v.Len() > populated {
+		return
+	}
+	if m.zeroed += v.Len(); m.zeroed > populatedFrom && m.zeroed <= populatedTo {
+		m.host.populate(v.Lo, v.Hi)
+	}
 }
 
 // Unmap removes what is mapped in [lo, hi); it is no error if nothing is.
