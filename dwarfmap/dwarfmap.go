@@ -86,6 +86,8 @@ type Object struct {
 	lines *lineTable // nil before loadLines
 
 	linkage *linkage // nil before loadLinkage
+	// linkageSizes are the sizes of entries of procedure linkage tables, as far as they were looked at.
+	linkageSizes map[*elf.Section]uint64
 
 	// info says what was inlined, nil if nothing does or before Inlined was asked; lastInlined is what was found last.
 	// rests are the files with the rest of units that are split, by name.
@@ -194,7 +196,7 @@ func New(r io.ReaderAt, path string, opts Options) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Object{path: path, opts: opts, main: img, names: map[nameRef]string{}, room: room}
+	o := &Object{path: path, opts: opts, main: img, names: map[nameRef]string{}, linkageSizes: map[*elf.Section]uint64{}, room: room}
 	if s := img.section(".text"); s != nil {
 		o.text = sectionSpan(s)
 	}
@@ -273,7 +275,7 @@ func (o *Object) symbolUntil(vaddr uint64, inFunc bool) uint64 {
 	}
 	_, hi, _ := o.Unnamed(vaddr)
 	if s := o.linkageSection(vaddr); s != nil { // an entry may have a name
-		entry, size := linkageEntry(s, vaddr)
+		entry, size := o.linkageEntry(s, vaddr)
 		hi = min(hi, entry+size)
 	}
 	return hi

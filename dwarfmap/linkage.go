@@ -44,7 +44,7 @@ func (o *Object) LinkageName(vaddr uint64) string {
 		o.linkage = &linkage{slots: map[uint64]slot{}, names: map[uint64]string{}}
 		o.loadLinkage()
 	}
-	entry, size := linkageEntry(s, vaddr)
+	entry, size := o.linkageEntry(s, vaddr)
 	name, known := o.linkage.names[entry]
 	if !known {
 		if code := make([]byte, min(size, s.Addr+s.Size-entry)); s.Type != elf.SHT_NOBITS {
@@ -67,8 +67,12 @@ func readAt(s *elf.Section, b []byte, off int64) (int, error) {
 }
 
 // linkageEntry returns where the entry of a procedure linkage table begins that holds an address, and its size.
-func linkageEntry(s *elf.Section, vaddr uint64) (entry, size uint64) {
-	size = linkageEntrySize(s)
+func (o *Object) linkageEntry(s *elf.Section, vaddr uint64) (entry, size uint64) {
+	size, known := o.linkageSizes[s]
+	if !known {
+		size = linkageEntrySize(s)
+		o.linkageSizes[s] = size
+	}
 	return vaddr - (vaddr-s.Addr)%size, size
 }
 
