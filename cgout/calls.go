@@ -155,21 +155,21 @@ func compareBools(a, b bool) int {
 // sums are rows of counts by key.
 type sums[K comparable] struct {
 	keys numbering.Table[K]
-	rows []uint64 // of key i: width of them from i*width on
+	rows rows // of keys
 }
 
 // row returns the row of key, which it has from now on.
 func (s *sums[K]) row(key K, width int) []uint64 { return s.rowOf(s.at(key, width), width) }
 
 func (s *sums[K]) rowOf(i, width int) []uint64 {
-	return s.rows[i*width : (i+1)*width : (i+1)*width]
+	return s.rows.at(i, width)
 }
 
 // at returns the index of key.
 func (s *sums[K]) at(key K, width int) int {
 	i, isNew := s.keys.Number(key)
 	if isNew {
-		s.rows = slices.Grow(s.rows, width)[:len(s.rows)+width]
+		s.rows.grow(i, width)
 	}
 	return i
 }

@@ -26,7 +26,7 @@ type Profile struct {
 
 	files   map[string]*file
 	centres int
-	counts  []uint64 // of cost centre i: counts[i*len(Events):(i+1)*len(Events)]
+	counts  rows // of cost centres, one count per event
 
 	// The names of the last Add: counts arrive in runs of one function.
 	lastFile, lastFn string
@@ -54,7 +54,7 @@ func (p *Profile) Centre(file, fn string, line int) int {
 		i = p.centres
 		p.centres++
 		p.last.lines[line] = i
-		p.counts = slices.Grow(p.counts, len(p.Events))[:p.centres*len(p.Events)]
+		p.counts.grow(i, len(p.Events))
 	}
 	return i
 }
@@ -78,10 +78,9 @@ func (p *Profile) function(name, fn string) *function {
 }
 
 // Counts returns the counts of cost centre i, one per event, for reading and
-// for adding to. They are valid until the next cost centre is made.
+// for adding to.
 func (p *Profile) Counts(i int) []uint64 {
-	n := len(p.Events)
-	return p.counts[i*n : (i+1)*n : (i+1)*n]
+	return p.counts.at(i, len(p.Events))
 }
 
 // Add adds counts, one per event, to a cost centre. Missing counts are 0. A sum that does not fit stays at the greatest
