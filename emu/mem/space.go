@@ -313,8 +313,8 @@ const (
 	populatedFrom, populatedTo = 1 << 20, 64 << 20
 )
 
-// populate has the host make the pages of a new mapping v that is writable memory of its own, as malloc asks for it: the
-// first access to each page would interrupt the guest.
+// populate has the host make the pages of a new mapping v that is writable memory of its own, as malloc asks for it:
+// the first access to each would interrupt the guest.
 func (m *Space) populate(v *VMA) {
 	if v.File || v.Shared || v.Prot&Write == 0 || v.Len() > populated {
 		return
