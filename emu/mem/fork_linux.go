@@ -35,8 +35,7 @@ func reopen(src *os.File, mode int) *os.File {
 
 // populate asks the host for the pages of [lo, hi) at once. It is a hint.
 func (r *reservation) populate(lo, hi emu.Addr) {
-	const madvPopulateWrite = 23
 	if hi-lo >= 4*emu.PageSize {
-		unix.Syscall(unix.SYS_MADVISE, r.base+uintptr(lo), uintptr(hi-lo), madvPopulateWrite)
+		unix.Syscall(unix.SYS_MADVISE, r.base+uintptr(lo), uintptr(hi-lo), unix.MADV_POPULATE_WRITE)
 	}
 }
