@@ -7,7 +7,7 @@ type rows [][]uint64
 // chunkRows is how many rows a chunk has.
 const chunkRows = 64
 
-// grow makes row i, of zeros, the one behind the last.
+// grow makes row i, which follows the last one and is all zeros.
 func (r *rows) grow(i, width int) {
 	if i/chunkRows == len(*r) {
 		*r = append(*r, make([]uint64, chunkRows*width))

@@ -92,12 +92,15 @@ func TestPopulate(t *testing.T) {
 		return n
 	}
 	memory := VMA{Prot: Read | Write}
-	require.Zero(t, pages(memory, populatedFrom), "a program that needs little")
-	for range (populatedTo - populatedFrom) / populated {
-		require.EqualValues(t, populated/emu.PageSize, pages(memory, populated))
-		require.Zero(t, pages(memory, populated+emu.PageSize), "large")
-		require.Zero(t, pages(VMA{Prot: Read}, populated), "read-only")
-		require.Zero(t, pages(VMA{Prot: Read | Write, Shared: true}, populated), "shared")
+	require.Zero(t, pages(memory, populateFrom), "a program that needs little")
+	for range (populateTo - populateFrom) / smallMapping {
+		require.EqualValues(t, smallMapping/emu.PageSize, pages(memory, smallMapping))
+		require.Zero(t, pages(memory, smallMapping+emu.PageSize), "large")
+		require.Zero(t, pages(VMA{Prot: Read}, smallMapping), "read-only")
+		require.Zero(t, pages(VMA{Prot: Read | Write, Shared: true}, smallMapping), "shared")
 	}
-	require.Zero(t, pages(memory, populated), "there are enough")
+	require.Zero(t, pages(memory, smallMapping), "there are enough")
+	require.NoError(t, m.Unmap(0, m.Limit()))
+	require.Zero(t, pages(memory, smallMapping), "another program, that needs little")
+	require.EqualValues(t, smallMapping/emu.PageSize, pages(memory, smallMapping))
 }

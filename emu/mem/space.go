@@ -140,7 +140,7 @@ type Space struct {
 	settled, settling emu.Addr
 	// fetched is how many bytes of code were fetched since pages of it were given back (codepages.go).
 	fetched int
-	// zeroed is how many bytes of small mappings without a file there were (populate).
+	// zeroed is how many bytes small mappings without a file have had since nothing at all was mapped (populate).
 	zeroed uint64
 }
 
@@ -305,21 +305,21 @@ func (m *Space) Map(v VMA, src *os.File) error {
 }
 
 const (
-	// populated is the size up to which all pages of a mapping are made at once. What is larger may be used here and
+	// smallMapping is the size up to which all pages of a mapping are made at once. What is larger may be used here and
 	// there.
-	populated = 1 << 20
-	// populatedFrom and populatedTo are how many bytes of such mappings there have to be, and may be at most: a program
+	smallMapping = 1 << 20
+	// populateFrom and populateTo are how many bytes of such mappings there have to be, and may be at most: a program
 	// that needs little is not given more, and many small stacks of which little is used stay small.
-	populatedFrom, populatedTo = 1 << 20, 64 << 20
+	populateFrom, populateTo = 1 << 20, 64 << 20
 )
 
 // populate has the host make the pages of a new mapping v that is writable memory of its own, as malloc asks for it:
 // the first access to each would interrupt the guest.
 func (m *Space) populate(v *VMA) {
-	if v.File || v.Shared || v.Prot&Write == 0 || v.Len() > populated {
+	if v.File || v.Shared || v.Prot&Write == 0 || v.Len() > smallMapping {
 		return
 	}
-	if m.zeroed += v.Len(); m.zeroed > populatedFrom && m.zeroed <= populatedTo {
+	if m.zeroed += v.Len(); m.zeroed > populateFrom && m.zeroed <= populateTo {
 		m.host.populate(v.Lo, v.Hi)
 	}
 }
@@ -348,6 +348,7 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 	m.vmas.carve(lo, hi)
 	if len(m.vmas.blocks) == 0 {
 		m.dropFiles()
+		m.zeroed = 0
 	}
 	return nil
 }
