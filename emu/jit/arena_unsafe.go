@@ -4,10 +4,11 @@ package jit
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cgemu/cgemu/emu"
 )
 
 // Sizes of the arena's parts, in bytes. The state block is followed by the
@@ -134,8 +135,7 @@ func (a *arena) advise(lo, hi, advice int) unix.Errno {
 
 // populate has the kernel make the pages of offsets from lo to hi, all of which are written to now. It is a hint.
 func (a *arena) populate(lo, hi int) {
-	page := os.Getpagesize()
-	a.advise(lo&^(page-1), (hi+page-1)&^(page-1), unix.MADV_POPULATE_WRITE)
+	a.advise(lo&^(emu.PageSize-1), (hi+emu.PageSize-1)&^(emu.PageSize-1), unix.MADV_POPULATE_WRITE)
 }
 
 // smallUse is how many bytes of a part are left on small pages: a huge page takes 0.3 ms to be zeroed, and ten times as

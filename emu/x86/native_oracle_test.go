@@ -296,8 +296,8 @@ func TestNativeUndefined(t *testing.T) {
 }
 
 // undefinedError says in what the host, which ended with r, disagrees with Decode about whether code is an instruction,
-// and how long; "" if in nothing. What the host calls undefined it points at: after RDRAND RSP, when RSP is no address,
-// Linux under PVM ends the INT3 with SIGILL if an interrupt falls on it, once in some 15,000 times.
+// and how long; "" if in nothing. SIGILL means undefined only where RIP is at the instruction: RDRAND RSP leaves no
+// address in RSP, and under PVM an interrupt then ends the INT3 behind it in SIGILL, once in some 15,000 times.
 func undefinedError(code []byte, r result, executes map[Feature]bool) string {
 	var inst Inst
 	err := Decode(code, &inst)

@@ -133,8 +133,8 @@ func (f *processMemory) poke(a emu.Addr, b []byte) (done uint64) {
 }
 
 // A pageMap is /proc/PID/pagemap: 64 bits for each page (Documentation/admin-guide/mm/pagemap.rst). All that is mapped
-// is said to be in memory, as mincore(2) says, too; where, only the superuser is told. A
-// page of a private mapping is its file's until it differs: programs that save what a process has changed read that.
+// is said to be in memory, as mincore(2) says, too; where, only the superuser is told. A page of a private mapping is
+// its file's until it differs: programs that save what a process has changed read that.
 type pageMap struct{ memoryFile }
 
 const (
