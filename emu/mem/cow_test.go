@@ -110,6 +110,22 @@ func TestForkOfLittle(t *testing.T) {
 	require.Zero(t, m.group.parts)
 }
 
+// TestForkOfBorrower copies what a space has beside a page that it has borrowed and that the host has given it all the
+// same, as hosts with large pages do.
+func TestForkOfBorrower(t *testing.T) {
+	n := fork(t, newLender(t))
+	require.EqualValues(t, 17, load(t, n, lentPage(16)))
+	beside := lentPage(15)
+	require.True(t, lies(beside, n.borrowed))
+	require.NoError(t, n.host.protectPages(beside, beside+emu.PageSize, Read|Write))
+	n.host.view(beside, 1)[0] = 0
+	require.NoError(t, n.host.protectPages(beside, beside+emu.PageSize, 0))
+	o := fork(t, n)
+	for i := emu.Addr(14); i < 32; i++ {
+		require.EqualValues(t, i+1, load(t, o, lentPage(i)), "page %d", i)
+	}
+}
+
 // TestLenderGone has a parent end, or its memory go, while its children have not copied it: the last one gets the pages
 // themselves.
 func TestLenderGone(t *testing.T) {

@@ -166,7 +166,10 @@ func (m *Space) forkVMA(n *Space, v VMA, lend bool) (err error) {
 	if lend && m.lends(&v) {
 		err = m.lend(n, v)
 	} else {
-		err = changedPages(m.host.base, v, copied)
+		// Where pages are borrowed the host may have some all the same: it gives large ones, or several at a time.
+		for _, own := range without(m.borrowed, v.Lo, v.Hi, m) {
+			err = errors.Join(err, changedPages(m.host.base, v.part(own.lo, own.hi), copied))
+		}
 	}
 	for _, l := range within(m.borrowed, v.Lo, v.Hi) {
 		err = errors.Join(err, n.borrow(l))
