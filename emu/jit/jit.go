@@ -423,6 +423,7 @@ func (e *Engine) run(c *emu.CPU, budget uint64) emu.Stop {
 		e.needBudget()
 	}
 	e.meter()
+	e.forgetTouched()
 	e.leaveDirectory()
 	if base := uint64(e.table.base); shown != base || e.get(stJumpTable) != base {
 		e.showTable(base)

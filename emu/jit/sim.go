@@ -160,6 +160,8 @@ type simulation struct {
 	size      int // of all tables, rounded up to pages
 	// maxRef is the longest reference there is: longer ones count as that.
 	maxRef int
+	// removals is what the guest's memory said of removals when stTouched was cleared last.
+	removals uint64
 	// routines simulate a reference (simroutine.go): the second ones where the guest's x87 is loaded, and not the
 	// clock.
 	routines [2]simRoutines
@@ -325,6 +327,15 @@ func (e *Engine) countsMore() bool { return e.sim.size > 0 || e.Events&^emu.Even
 
 // abs returns the address of an offset in the arena's low part, for a displacement or an immediate.
 func (e *Engine) abs(off int) int32 { return int32(e.hostAddr(off)) }
+
+// forgetTouched has the routine for stores write to pages again, once pages may be new. What it takes for touched
+// though it is new, in the memory of another process, costs a second fault and nothing else.
+func (e *Engine) forgetTouched() {
+	if n := e.mem.Removals(); n != e.sim.removals && e.sim.caches {
+		e.sim.removals = n
+		clear(e.arena.words(stTouched, touchedPages/8))
+	}
+}
 
 // touch makes a line the most recently used of its set and reports whether it was missing. It is what generated code
 // does.

@@ -205,6 +205,28 @@ func TestNewPages(t *testing.T) {
 	require.Equal(t, []uint64{1, 0, 1}, []uint64{n[emu.Ir], n[emu.Dw], n[emu.D1mw]})
 }
 
+// TestTouchedPages has the routine for stores know of a page that it has written to until pages are taken away.
+func TestTouchedPages(t *testing.T) {
+	m := newSimulator(t, `
+		89 07  # again: mov [rdi], eax
+		0f 05  # syscall
+		eb fa  # jmp again`)
+	const at = dataAt + 5*touchedPages*emu.PageSize + 7*emu.PageSize
+	require.NoError(t, m.mem.Map(mem.VMA{Lo: at, Hi: at + emu.PageSize, Prot: mem.Read | mem.Write}, nil))
+	first := int(emu.Addr(at)/emu.PageSize%touchedPages) &^ 7
+	known := func() bool { return *m.arena.word(stTouched + first) != 0 }
+	m.cpu.RIP = codeAt
+	for _, a := range []emu.Addr{at, dataAt, at} {
+		m.cpu.Regs[emu.RDI] = uint64(a)
+		m.run(emu.StopSyscall)
+		require.True(t, known())
+	}
+	require.NoError(t, m.mem.Discard(at, at+emu.PageSize))
+	m.cpu.Regs[emu.RDI] = uint64(dataAt)
+	m.run(emu.StopSyscall)
+	require.False(t, known())
+}
+
 // TestMarks stops in front of marked instructions, once each time they come.
 func TestMarks(t *testing.T) {
 	m := newMachine(t, `

@@ -122,15 +122,20 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 	return r
 }
 
-// emitTouchPage writes nothing to the page of RAX, unless it was the last one that this wrote to: the host gives a page
-// that is new to whoever writes to it in one fault, and in two if it is read first. It loses RDX.
+// emitTouchPage writes nothing to the page of RAX, unless it has done so: the host gives a page that is new to whoever
+// writes to it in one fault, and in two if it is read first. It loses RDX, RSI and R8.
 func (e *Engine) emitTouchPage() {
+	const there = 0x80
 	e.movRR(x86.RDX, x86.RAX)
 	e.shiftRight(x86.RDX, log2(emu.PageSize))
-	e.byte(rexW(x86.RDX, 0), aluCMP<<3|3)
-	e.rip(x86.RDX, stTouched, 0)
+	e.movRR32(x86.RSI, x86.RDX)
+	e.aluImm32(aluAND, x86.RSI, touchedPages-1)
+	e.shiftRight(x86.RDX, log2(touchedPages))
+	e.aluImm32(aluOR, x86.RDX, there)
+	e.leaRIP(x86.R8, stTouched)
+	e.byte(0x41, 0x38, 0x14, 0x30) // cmp [r8+rsi], dl
 	same := e.short(opShortJE)
-	e.store(stTouched, x86.RDX)
+	e.byte(0x41, 0x88, 0x14, 0x30)        // mov [r8+rsi], dl
 	e.byte(0xf0, prefixGS, 0x80, 0x08, 0) // lock or byte gs:[rax], 0
 	e.patchShort(same)
 }

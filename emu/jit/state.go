@@ -79,7 +79,6 @@ const (
 	// stored x87 since it was entered.
 	stX87Left  = 0x388
 	stX87Saved = 0x390
-	stTouched  = 0x398 // the number of the page that emitTouchPage wrote to last
 	// stApproximations is the address of the table of results, 0 before Go knows that somebody asks; stLanes has the
 	// lanes of an approximation.
 	stApproximations = 0x3a8
@@ -110,6 +109,9 @@ const (
 	stTotals = 0x1800
 	// stRefine has what refining works with (refine.go).
 	stRefine = 0x2000
+	// stTouched has a byte for each page of 16 MiB, which says of which of these emitTouchPage has written to it.
+	stTouched    = 0x4000
+	touchedPages = 4096
 )
 
 // Spill slots by use. An expansion that needs registers saves them here.

@@ -25,7 +25,7 @@ var parts = map[string][2]int{
 	"stStackHi": {stStackHi, 8}, "stX87": {stX87, 8}, "stTick": {stTick, 8}, "stD1Directory": {stD1Directory, 8}, "stLLDirectory": {stLLDirectory, 8},
 	"stElements": {stElements, 8 * 8}, "stGiven": {stGiven, 8}, "stElement": {stElement, 8}, "stCounted": {stCounted, 8}, "stLimit": {stLimit, 8},
 	"stTakenBit": {stTakenBit, 8}, "stAsked": {stAsked, 8}, "stAnswer": {stAnswer, 4 * 4}, "stTimeBefore": {stTimeBefore, 8}, "stX87Left": {stX87Left, 8},
-	"stX87Saved": {stX87Saved, 8}, "stTouched": {stTouched, 8}, "stApproximations": {stApproximations, 8}, "stLanes": {stLanes, 8 * 4}, "stX87Control": {stX87Control, 8}, "stX87Back": {stX87Back, 8}, "stX87Operands": {stX87Operands, 2 * 16},
+	"stX87Saved": {stX87Saved, 8}, "stTouched": {stTouched, touchedPages}, "stApproximations": {stApproximations, 8}, "stLanes": {stLanes, 8 * 4}, "stX87Control": {stX87Control, 8}, "stX87Back": {stX87Back, 8}, "stX87Operands": {stX87Operands, 2 * 16},
 	"stX87Rests": {stX87Rests, 2 * 8}, "stSigExit": {stSigExit, 8}, "stX87Regs": {stX87Regs, 13 * 8}, "stX87Routines": {stX87Routines, 8 * len(x87Functions)}, "stXMM15": {stXMM15, 16}, "stSimStack": {stSimStack - 0x300, 0x300},
 	"stMeters": {stMeters, meters * 8}, "stSteps": {stSteps, 16 * (2*maxStep + 1)}, "stRefine": {stRefine, 4 * refineWords}, "stQuiet": {stQuiet, quietWords * 8}, "stTotals": {stTotals, 8 * allLanes * totalParts},
 }

@@ -142,6 +142,8 @@ type Space struct {
 	fetched int
 	// zeroed is how many bytes small mappings without a file have had since nothing at all was mapped (populate).
 	zeroed uint64
+	// removals is how often pages were taken away, or mapped, which may be in the place of others.
+	removals uint64
 }
 
 // New returns an address space that shares memory with no other: the first of a group.
@@ -211,6 +213,9 @@ func (m *Space) Limit() emu.Addr { return m.limit }
 // OnInvalidate registers the function that is called before mapped code in
 // [lo, hi) changes or goes away.
 func (m *Space) OnInvalidate(f func(lo, hi emu.Addr)) { m.invalidate = f }
+
+// Removals returns a number that changes whenever other pages may be where pages were.
+func (m *Space) Removals() uint64 { return m.removals }
 
 // VMAs returns the mappings in ascending order. The slice is the Space's own.
 func (m *Space) VMAs() []VMA { return m.vmas.all() }
@@ -293,6 +298,7 @@ func (m *Space) Map(v VMA, src *os.File) error {
 	if err := m.host.mapPages(m.onHost(v), src); err != nil {
 		return err
 	}
+	m.removals++
 	m.dropCopies(v.Lo, v.Hi)
 	m.vmas.carve(v.Lo, v.Hi)
 	m.vmas.insert(v)
@@ -336,6 +342,7 @@ func (m *Space) Unmap(lo, hi emu.Addr) error {
 		return err
 	}
 	m.group.Sync()
+	m.removals++
 	m.forget(lo, hi)
 	m.forgetPerms(lo, hi)
 	if err := m.abandon(lo, hi); err != nil {
@@ -424,6 +431,7 @@ func (m *Space) Move(lo, hi, to emu.Addr, newLen uint64) error {
 	moved := *v
 	moved.Off += uint64(lo - v.Lo)
 	moved.Lo, moved.Hi = to, end
+	m.removals++
 	m.forget(lo, hi)
 	m.forget(to, end)
 	m.forgetPerms(lo, hi)
@@ -506,6 +514,7 @@ func (m *Space) Discard(lo, hi emu.Addr) error {
 	if err := m.check(lo, hi); err != nil {
 		return err
 	}
+	m.removals++
 	m.forget(lo, hi)
 	if m.host.coarse() {
 		return m.discardCoarse(lo, hi)

@@ -4,6 +4,7 @@ package mem
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -355,4 +356,26 @@ func TestReachableEnd(t *testing.T) {
 	require.EqualValues(t, 64, m.Reachable(0x13000, 64, Write))
 	require.NoError(t, f.Truncate(0x1001))
 	require.EqualValues(t, 64, m.Reachable(0x11ff8, 64, Write))
+}
+
+// TestRemovals takes pages away in each way.
+func TestRemovals(t *testing.T) {
+	m := newSpace(t)
+	const lo, hi, to = 0x100000, 0x104000, 0x200000
+	anon := VMA{Lo: lo, Hi: hi, Prot: Read | Write}
+	require.NoError(t, m.Map(anon, nil))
+	before := m.Removals()
+	require.NoError(t, m.Protect(lo, hi, Read))
+	require.NoError(t, m.Protect(lo, hi, Read|Write))
+	require.Equal(t, before, m.Removals(), "what there is stays")
+	for name, remove := range map[string]func() error{
+		"mapped":    func() error { return m.Map(anon, nil) },
+		"discarded": func() error { return m.Discard(lo, hi) },
+		"moved":     func() error { return errors.Join(m.Move(lo, hi, to, hi-lo), m.Move(to, to+hi-lo, lo, hi-lo)) },
+		"unmapped":  func() error { return errors.Join(m.Unmap(lo+emu.PageSize, hi), m.Map(anon, nil)) },
+	} {
+		before := m.Removals()
+		require.NoError(t, remove())
+		require.Greater(t, m.Removals(), before, name)
+	}
 }
