@@ -48,9 +48,14 @@ func TestChangedPages(t *testing.T) {
 	f := forkFile(t)
 	require.NoError(t, m.Map(VMA{Lo: 0x100000, Hi: 0x103000, Prot: Read | Write, Path: "/f"}, f))
 	require.NoError(t, m.Map(VMA{Lo: 0x200000, Hi: end, Prot: Read | Write}, nil))
-	for _, v := range m.VMAs() { // one page at a time
+	for _, v := range m.VMAs() {
 		require.NoError(t, unix.Madvise(m.host.view(v.Lo, v.Len()), unix.MADV_NOHUGEPAGE))
 	}
+	poke(t, m, 0x300000, 1)
+	if present(t, m, 0x200000, end) > 1 {
+		t.Skip("the host gives several pages at a time all the same, as below qemu, which ignores advice")
+	}
+	require.NoError(t, m.Discard(0x300000, 0x301000))
 	poke(t, m, 0x101008, 1)
 	peek(t, m, 0x102000)
 	want := []emu.Addr{0x101000, 0x102000}
