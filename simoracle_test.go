@@ -70,10 +70,11 @@ func TestOracleSimulatedStatic(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			p.build(t, dir)
+			var want ended
 			for _, sim := range simulations {
 				t.Run(sim.name, func(t *testing.T) {
 					ref := filepath.Join(dir, "ref."+sim.name)
-					want := run(t, dir, []string{}, append(simReference(sim.caches), "--cachegrind-out-file="+ref, "./prog")...)
+					want = run(t, dir, []string{}, append(simReference(sim.caches), "--cachegrind-out-file="+ref, "./prog")...)
 					got, r := guestRun(t, compat(t, cgemu.Config{
 						Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}, Caches: &sim.caches, Branches: true,
 					}))
@@ -84,7 +85,8 @@ func TestOracleSimulatedStatic(t *testing.T) {
 				})
 			}
 			t.Run("Ir", func(t *testing.T) {
-				_, r := guestRun(t, compat(t, cgemu.Config{Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}}))
+				got, r := guestRun(t, compat(t, cgemu.Config{Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload}}))
+				assert.Equal(t, want, got)
 				ref := filepath.Join(dir, "ref."+simulations[0].name)
 				sameProfile(t, firstEvent(counted(t, ref)), normal(r.profile))
 			})

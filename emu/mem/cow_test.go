@@ -111,7 +111,7 @@ func TestForkOfLittle(t *testing.T) {
 }
 
 // TestForkOfBorrower copies what a space has beside a page that it has borrowed and that the host has given it all the
-// same, as hosts with large pages do.
+// same, as Linux does where it gives several pages at a time.
 func TestForkOfBorrower(t *testing.T) {
 	n := fork(t, newLender(t))
 	require.EqualValues(t, 17, load(t, n, lentPage(16)))
