@@ -306,8 +306,12 @@ func (m *Space) inherit(l loan) error {
 	return nil
 }
 
-// copyPages copies pages of from to those of m at the same addresses.
+// copyPages copies pages of from to those of m at the same addresses, but for those that cannot be read: the host may
+// have cut their file.
 func copyPages(m, from *Space, lo, hi emu.Addr) {
 	m.host.populate(lo, hi)
-	copyCareful(m.host.view(lo, uint64(hi-lo)), from.host.view(lo, uint64(hi-lo)))
+	for lo < hi {
+		n := copyCareful(m.host.view(lo, uint64(hi-lo)), from.host.view(lo, uint64(hi-lo)))
+		lo += emu.Addr(n)&^(emu.PageSize-1) + emu.PageSize
+	}
 }

@@ -126,6 +126,21 @@ func TestForkOfBorrower(t *testing.T) {
 	}
 }
 
+// TestCopyPages copies what lies around pages that cannot be read.
+func TestCopyPages(t *testing.T) {
+	m, n := newLender(t), newLender(t)
+	for _, p := range []emu.Addr{10, 14, 15} {
+		require.NoError(t, m.host.protectPages(lentPage(p), lentPage(p+1), 0))
+	}
+	for i := range emu.Addr(lentPages) {
+		poke(t, n, lentPage(i), 0)
+	}
+	copyPages(n, m, lentPage(10), lentPage(18)-100)
+	for i, want := range []byte{0, 0, 12, 13, 14, 0, 0, 17, 18, 0} {
+		require.Equal(t, want, load(t, n, lentPage(9+emu.Addr(i))), "page %d", 9+i)
+	}
+}
+
 // TestLenderGone has a parent end, or its memory go, while its children have not copied it: the last one gets the pages
 // themselves.
 func TestLenderGone(t *testing.T) {
