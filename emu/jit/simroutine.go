@@ -122,8 +122,8 @@ func (e *Engine) emitReference(touchD1, touchLL int, data, writes bool) (r dataR
 	return r
 }
 
-// emitTouchPage writes nothing to the page of RAX, unless it has done so: the host gives a page that is new to whoever
-// writes to it in one fault, and in two if it is read first. It loses RDX, RSI and R8.
+// emitTouchPage writes nothing to the page of RAX, unless stTouched says that it has: the host gives a page that is new
+// to whoever writes to it in one fault, and in two if it is read first. It loses RDX, RSI and R8.
 func (e *Engine) emitTouchPage() {
 	const there = 0x80
 	e.movRR(x86.RDX, x86.RAX)

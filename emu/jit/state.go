@@ -109,7 +109,8 @@ const (
 	stTotals = 0x1800
 	// stRefine has what refining works with (refine.go).
 	stRefine = 0x2000
-	// stTouched has a byte for each page of 16 MiB, which says of which of these emitTouchPage has written to it.
+	// stTouched tells which pages emitTouchPage has written to: where 12 bits of a page's number say, a byte has seven
+	// bits more of it, and 0x80. It is 0 where there is none.
 	stTouched    = 0x4000
 	touchedPages = 4096
 )
