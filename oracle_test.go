@@ -173,6 +173,24 @@ func (p staticProgram) build(t *testing.T, dir string) {
 	require.NoError(t, os.Link(filepath.Join(shared, "prog"), filepath.Join(dir, "prog")))
 }
 
+// TestOracleStatic compiles testdata/oracle statically and compares with Cachegrind, the whole file.
+func TestOracleStatic(t *testing.T) {
+	t.Parallel()
+	for _, p := range staticPrograms(t) {
+		t.Run(p.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p.build(t, dir)
+			want := run(t, dir, []string{}, append(slices.Clone(reference), "--cachegrind-out-file=ref", "./prog")...)
+			got, r := guestRun(t, compat(t, cgemu.Config{
+				Path: "./prog", Args: []string{"./prog"}, Dir: dir, Env: []string{preload},
+			}))
+			assert.Equal(t, want, got)
+			assert.NotEmpty(t, got.stdout)
+			sameProfile(t, counted(t, filepath.Join(dir, "ref")), normal(r.profile))
+		})
+	}
+}
+
 // files makes what the programs of the tests below read.
 func files(t *testing.T) (dir string) {
 	dir = t.TempDir()
